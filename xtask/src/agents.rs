@@ -1,4 +1,4 @@
-//! The real agents: installs them, and tries what they can do.
+//! The real agents: installs and tries them.
 
 mod list;
 mod install;
@@ -22,7 +22,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
         ["--all"] => tried::all(&agents),
         ["--table"] => tried::table(),
         [_, ..] => tried::some(&named(&agents, &arguments)?),
-        [] => Err(Failure("say `agents install`, with names or `--all`, or `agents` with names or `--all`, to try them, or `agents --table`".into())),
+        [] => Err(Failure("usage: `agents install NAME...` or `--all`; `agents NAME...` or `--all` to try them; `agents --table`".into())),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Measures, and shows the figures as a table.
+//! Measures, and prints the figures as a table.
 //!
-//! Each bench is a program that compares Pitcrew with something bare in the same run and prints
-//! one flat JSON object per row. What misses its goal is said after everything was measured.
+//! Each bench is a program that compares Pitcrew with a bare baseline in the same run and prints
+//! one flat JSON object per row. Missed goals are reported after everything was measured.
 
 mod json;
 mod table;
@@ -12,12 +12,12 @@ mod goals;
 use crate::program::{self, Failure};
 use json::Row;
 
-/// What can be measured.
+/// The benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bench {
     /// From a free slot to the first byte at the agent.
     Start,
-    /// From a parent's order to the first byte at the agent of its sub-task.
+    /// From a parent's spawn call to the first byte at the sub-task's agent.
     Spawn,
     /// Appending to the journal.
     Journal,
@@ -25,25 +25,25 @@ enum Bench {
     Kernel,
     /// A plan of 1 000 tasks, in process.
     Plan,
-    /// The demo: time and memory of its processes.
+    /// The demo: duration and memory of its processes.
     Demo,
     /// From the start of the orchestrator to its first answer, with a long journal.
     Restart,
-    /// How long agents wait for answers while another one floods.
+    /// How long agents wait for answers while another agent floods the orchestrator.
     Flood,
-    /// Many agents at the same time.
+    /// Many concurrent agents.
     Crowd,
-    /// One turn of real agents, with us and without.
+    /// One turn of real agents, with and without Pitcrew.
     Agents,
-    /// A message of an agent on its way.
+    /// The latency of an agent's message.
     Relay,
-    /// Sessions of real agents at the same time.
+    /// Concurrent sessions of real agents.
     Sessions,
     /// Messages to agents.
     Queue,
     /// The index of symbols.
     Symbols,
-    /// The start of a box.
+    /// The start of a sandbox.
     Box,
 }
 
@@ -66,7 +66,7 @@ impl Bench {
         Self::Box,
     ];
 
-    /// The figures of real agents.
+    /// The benchmarks with real agents.
     const OF_AGENTS: &[Self] = &[Self::Agents, Self::Relay, Self::Sessions];
 
     fn name(self) -> &'static str {
@@ -92,7 +92,7 @@ impl Bench {
     fn named(name: &str) -> Result<Self, Failure> {
         Self::ALL.iter().copied().find(|it| it.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|it| it.name()).collect();
-            Failure(format!("there is no bench `{name}`; there are {}", names.join(", ")))
+            Failure(format!("unknown bench `{name}`; available: {}", names.join(", ")))
         })
     }
 
@@ -135,7 +135,7 @@ enum Output {
 enum Destination {
     #[default]
     Terminal,
-    /// Also the document that holds the figures.
+    /// Also the document with the figures.
     Document,
 }
 
@@ -173,7 +173,7 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Builds and runs an example that starts the binary beside it.
+/// Builds and runs an example that starts the pitcrew binary.
 fn with_the_binary(name: &str) -> Result<Vec<Row>, Failure> {
     program::read(program::cargo(), &["build", "--release", "--quiet", "--package", "pitcrew"])?;
     example("pitcrew", name)
@@ -184,7 +184,7 @@ fn example(package: &str, example: &str) -> Result<Vec<Row>, Failure> {
     example_of(package, example, &[])
 }
 
-/// The same with words that say which of its rows are wanted.
+/// The same with arguments that select rows.
 fn example_of(package: &str, example: &str, words: &[&str]) -> Result<Vec<Row>, Failure> {
     let mut arguments =
         vec!["run", "--release", "--quiet", "--package", package, "--example", example, "--"];
@@ -196,7 +196,7 @@ fn example_of(package: &str, example: &str, words: &[&str]) -> Result<Vec<Row>, 
         .map(|line| {
             json::read(line).map_err(|error| {
                 Failure(format!(
-                    "`{example}` printed a line that is no flat JSON object: {error}: {line}"
+                    "`{example}` printed a line that is not a flat JSON object: {error}: {line}"
                 ))
             })
         })
@@ -213,17 +213,17 @@ mod tests {
 
     #[test]
     fn benches_are_named_or_all_are_run() {
-        let options = parsed("journal --json kernel").expect("it is right");
+        let options = parsed("journal --json kernel").expect("valid arguments");
         assert_eq!(options.benches, [Bench::Journal, Bench::Kernel]);
         assert_eq!((options.output, options.destination), (Output::Json, Destination::Terminal));
-        assert_eq!(parsed("--write").expect("it is right").benches, Bench::ALL);
-        assert_eq!(parsed("agents").expect("it is right").benches, Bench::OF_AGENTS);
+        assert_eq!(parsed("--write").expect("valid arguments").benches, Bench::ALL);
+        assert_eq!(parsed("agents").expect("valid arguments").benches, Bench::OF_AGENTS);
     }
 
     #[test]
-    fn an_unknown_bench_is_answered_with_the_known_ones() {
+    fn an_unknown_bench_lists_the_known_ones() {
         let failure = parsed("journl").expect_err("there is none");
-        let known = "there is no bench `journl`; there are start, spawn, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols, box";
+        let known = "unknown bench `journl`; available: start, spawn, journal, kernel, plan, demo, restart, flood, crowd, agents, relay, sessions, queue, symbols, box";
         assert_eq!(failure.to_string(), known);
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change is taken. Nothing runs elsewhere that does not run here.
+//! The checks before a merge. CI runs nothing else.
 
 use crate::{
     crash,
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 type Step = (&'static str, fn() -> Result<(), Failure>);
 
-/// The quick ones first. Clippy and the docs share their artifacts, the tests have their own.
+/// The fast checks first. Clippy and the docs share build artifacts; the tests have their own.
 const STEPS: &[Step] = &[
     ("fmt", fmt),
     ("tidy", tidy::run),
@@ -33,7 +33,7 @@ pub fn run() -> Result<(), Failure> {
         }
     }
     print_times(&times);
-    println!("everything holds");
+    println!("all checks passed");
     Ok(())
 }
 
@@ -41,7 +41,7 @@ fn fmt() -> Result<(), Failure> {
     run_cargo(&["fmt", "--all", "--check"], &[])
 }
 
-/// Builds everything, tests included, and accepts no warning of the compiler or of clippy.
+/// Builds everything including tests, and accepts no warning of the compiler or of clippy.
 const CLIPPY: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 
 fn clippy() -> Result<(), Failure> {
@@ -77,18 +77,19 @@ mod tests {
         STEPS.iter().position(|it| it.0 == name)
     }
 
-    /// S0-114: what CI runs is this one command, and it has every test.
+    /// S0-114: CI runs this one command, and it includes every test.
     #[test]
-    fn a_change_is_taken_only_when_every_test_passes() {
+    fn ci_runs_every_test() {
         let commands = read(".ci/run");
         assert_eq!(commands.lines().last(), Some("exec cargo xtask ci"));
         assert!(position("test").is_some());
         assert!(test::CARGO.starts_with(&["test", "--workspace"]), "no crate is left out");
     }
 
-    /// S3-063: a warning of the compiler, of clippy or of the documentation fails CI, before any test.
+    /// S3-063: a warning of the compiler, of clippy or of the documentation fails CI before any
+    /// test.
     #[test]
-    fn a_warning_fails() {
+    fn a_warning_fails_ci() {
         assert!(position("clippy") < position("test") && position("docs") < position("test"));
         assert!(position("clippy").is_some() && position("docs").is_some());
         assert!(CLIPPY.ends_with(&["--", "-D", "warnings"]), "{CLIPPY:?}");
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(DOCS_FLAGS.1, "-D warnings");
     }
 
-    /// S2-025: a lock across an await is a compile error in every crate.
+    /// S2-025: a lock that is held across an await is a compile error in every crate.
     #[test]
     fn no_crate_holds_a_lock_across_an_await() {
         let manifest = read("Cargo.toml");

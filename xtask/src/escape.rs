@@ -1,5 +1,5 @@
-//! The escape suite: programs that try to get out of each tier, work that the gate shall refuse,
-//! and doors of the orchestrator. Runs the tests that try them and makes one table of all.
+//! The escape suite: programs that try to escape from each tier, work that the gate must refuse,
+//! and requests to the orchestrator's endpoints. Runs their tests and makes one table.
 
 use crate::program::{Failure, root, run_cargo};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -7,10 +7,10 @@ use std::{collections::BTreeMap, fs, path::Path};
 const DOCUMENT: &str = "docs/sandbox.md";
 const OPEN: &str = "<!-- escape -->";
 const CLOSE: &str = "<!-- end escape -->";
-const USAGE: &str = "escape takes `--tier T2|T3`, `--user root|nobody` and `--write`";
+const USAGE: &str = "escape accepts `--tier T2|T3`, `--user root|nobody` and `--write`";
 
-/// Tests that try something in each tier and as each user; one after the other, so that the table
-/// has the same order each time.
+/// Tests that run in each tier and as each user; sequentially, so that the table has a stable
+/// order.
 const HELD: &[&str] = &[
     "test",
     "--package",
@@ -28,7 +28,7 @@ const JUDGED: &[&[&str]] = &[
     &["test", "--package", "pitcrew-server", "--test", "it", "every_door_needs"],
 ];
 
-/// What was asked for.
+/// The command line options.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Options {
     tier: Option<String>,
@@ -46,7 +46,7 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
     print!("\n{table}");
     result?;
     match (found.is_empty(), options.write) {
-        (true, _) => Err(Failure("nothing was tried".into())),
+        (true, _) => Err(Failure("no test ran".into())),
         (false, true) => write(&table),
         (false, false) => Ok(()),
     }
@@ -66,12 +66,12 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
                 options.user = Some(user.to_owned());
                 words.next();
             }
-            _ => return Err(Failure(format!("{USAGE}, and got `{word}`"))),
+            _ => return Err(Failure(format!("{USAGE}, but got `{word}`"))),
         }
     }
     match options {
         Options { write: true, tier: Some(_), .. } | Options { write: true, user: Some(_), .. } => {
-            Err(Failure("the document holds everything: `--write` goes alone".into()))
+            Err(Failure("`--write` updates the whole table and cannot be combined".into()))
         }
         options => Ok(options),
     }
@@ -94,7 +94,7 @@ fn try_all(options: &Options, rows: &Path) -> Result<(), Failure> {
     result
 }
 
-/// One line for an attempt, with what stops it where.
+/// One line for each attempt, with what stops it.
 fn table(rows: &str) -> String {
     // In the order in which they were tried first.
     let mut names: Vec<&str> = Vec::new();
@@ -133,7 +133,7 @@ fn write(table: &str) -> Result<(), Failure> {
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure(format!("cannot read `{DOCUMENT}`: {error}")))?;
     let text = replace(&text, table).ok_or_else(|| {
-        Failure(format!("`{DOCUMENT}` has no place for it: add the lines `{OPEN}` and `{CLOSE}`"))
+        Failure(format!("`{DOCUMENT}` has no markers for it: add the lines `{OPEN}` and `{CLOSE}`"))
     })?;
     fs::write(&path, text).map_err(|error| Failure(format!("cannot write `{DOCUMENT}`: {error}")))
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_what_stops_it_where() {
+    fn a_row_shows_what_stops_the_attempt() {
         let rows = "read\tT3\troot\tmasked\nread\tT2\troot\tLandlock\nread\tT3\tnobody\tmasked\n\
                     mount\tT2\troot\tseccomp\nlink\tgate\tany\ta link\nread\tT2\tnobody\tLandlock\n";
         let expected = "| Attempt | in T3 | in T2 | gate and orchestrator |\n|---|---|---|---|\n\
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_strictly() {
+    fn arguments_are_parsed_strictly() {
         let parsed =
             |words: &str| parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let both = Options { tier: Some("T2".into()), user: Some("nobody".into()), write: false };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_a_place_for_the_table() {
+    fn the_document_has_markers_for_the_table() {
         let text = fs::read_to_string(root().join(DOCUMENT)).expect("the document");
         assert!(replace(&text, "x").is_some());
     }

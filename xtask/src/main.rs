@@ -1,7 +1,8 @@
-//! The chores of this repository: `test`, `sim`, `ci`, `tidy`, `crash`, `escape`, `bench`, `agents` and `model`.
+//! Developer commands: `test`, `sim`, `ci`, `tidy`, `crash`, `escape`, `bench`, `agents` and
+//! `model`.
 //!
-//! One file per command. It depends on nothing but the standard library, so that it is built in
-//! a moment on a fresh machine. Never part of the product.
+//! One file per command. Depends only on the standard library, so that it builds quickly on a fresh
+//! machine. Never part of the product.
 
 mod program;
 mod tidy;
@@ -22,25 +23,25 @@ usage: cargo xtask COMMAND
 
   test    build everything and run every test
   sim     [--schedules N | --seed S | --mutants [NAME]...]
-          run the kernel against a world that fails; one seed again; every planted bug
-  ci      fmt, tidy, clippy, docs, test, sim, crash: what must pass before a change is taken
+          run the kernel in a simulated world with faults; repeat one seed; test every planted bug
+  ci      fmt, tidy, clippy, docs, test, sim, crash: all checks before a merge
   tidy    [--write]
-          check the rules that the compiler does not know; --write updates the tests
+          check the rules beyond the compiler's; --write updates docs/acceptance.md
           that docs/acceptance.md lists
   crash   [--rounds N | --power-loss N [--prove]] [--seed S]
-          kill the real binary, or cut the power under it; without arguments as ci does
+          kill the real binary, or cut its power; without arguments, what ci runs
   escape  [--tier T2|T3] [--user root|nobody] [--write]
-          try to get out of every tier, past the gate and through the orchestrator's doors;
-          --write puts the table into docs/sandbox.md
+          try to escape every tier, the gate and the orchestrator's endpoints;
+          --write updates the table in docs/sandbox.md
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
-          measure; all when none is named; --write puts the tables into docs/benchmarks.md
+          run benchmarks (default: all); --write updates the tables in docs/benchmarks.md
   agents  install [NAME]... [--all]
-          install the real agents that tests run; those of the tests when none is named
+          install real agents (default: those that the tests use)
           NAME... | --all
-          try what they can do; --all writes docs/agents-tested.md, --table
-          writes it from what was found last
+          try real agents; --all writes docs/agents-tested.md, --table
+          writes it from the stored results
   model   [--port PORT]
-          start the scripted model, to try real agents by hand";
+          start the scripted model, for manual experiments with real agents";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,8 +75,8 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("agents", arguments) => agents::run(arguments),
         ("model", arguments) => model::run(arguments),
         ("test" | "ci" | "tidy", [unknown, ..]) => {
-            Err(Failure(format!("`{command}` takes no arguments, and got `{unknown}`\n\n{USAGE}")))
+            Err(Failure(format!("`{command}` takes no arguments, but got `{unknown}`\n\n{USAGE}")))
         }
-        _ => Err(Failure(format!("there is no command `{command}`\n\n{USAGE}"))),
+        _ => Err(Failure(format!("unknown command `{command}`\n\n{USAGE}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Runs programs for the chores, always from the root of the repository.
+//! Runs programs, always from the root of the repository.
 
 use std::{
     ffi::OsString,
@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitStatus, Stdio},
 };
 
-/// Why a chore did not succeed, in words for the person who asked for it.
+/// Why a command failed, as a message for its user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure(pub String);
 
@@ -23,31 +23,31 @@ pub fn root() -> PathBuf {
     manifest.parent().expect("xtask is a folder of the repository").to_owned()
 }
 
-/// The cargo that runs this chore, so that a chosen toolchain stays chosen.
+/// The cargo that runs this command, so that a selected toolchain is kept.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// A command that starts at the root of the repository.
-#[expect(clippy::disallowed_methods, reason = "chores are no part of the product")]
+#[expect(clippy::disallowed_methods, reason = "xtask is not part of the product")]
 pub fn command(program: impl Into<OsString>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program.into());
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
     command
 }
 
-/// Runs cargo to its end; its output goes to the terminal.
+/// Runs cargo; its output goes to the terminal.
 pub fn run_cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), Failure> {
     let shown = shown("cargo", arguments);
     println!("$ {shown}");
     let status = command(cargo(), arguments)
         .envs(environment.iter().copied())
         .status()
-        .map_err(|error| Failure(format!("`{shown}` cannot be started: {error}")))?;
+        .map_err(|error| Failure(format!("failed to start `{shown}`: {error}")))?;
     succeeded(&shown, status)
 }
 
-/// Runs a program to its end and returns what it wrote to standard output.
+/// Runs a program and returns its stdout.
 pub fn read(program: impl Into<OsString>, arguments: &[&str]) -> Result<String, Failure> {
     let program = program.into();
     let name = Path::new(&program).file_name().unwrap_or(&program);
@@ -55,14 +55,14 @@ pub fn read(program: impl Into<OsString>, arguments: &[&str]) -> Result<String, 
     let output = command(program, arguments)
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| Failure(format!("`{shown}` cannot be started: {error}")))?;
+        .map_err(|error| Failure(format!("failed to start `{shown}`: {error}")))?;
     succeeded(&shown, output.status)?;
     String::from_utf8(output.stdout)
-        .map_err(|_| Failure(format!("`{shown}` printed what is not UTF-8")))
+        .map_err(|_| Failure(format!("`{shown}` printed invalid UTF-8")))
 }
 
 fn succeeded(shown: &str, status: ExitStatus) -> Result<(), Failure> {
-    if status.success() { Ok(()) } else { Err(Failure(format!("`{shown}` ended with {status}"))) }
+    if status.success() { Ok(()) } else { Err(Failure(format!("`{shown}` failed: {status}"))) }
 }
 
 fn shown(program: &str, arguments: &[&str]) -> String {
@@ -76,11 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failing_program_is_named_with_its_status() {
+    fn a_failing_program_is_reported_with_its_status() {
         let failure = read("sh", &["-c", "exit 3"]).expect_err("it exits with 3");
-        assert_eq!(failure.to_string(), "`sh -c exit 3` ended with exit status: 3");
+        assert_eq!(failure.to_string(), "`sh -c exit 3` failed: exit status: 3");
         let failure = read("pitcrew-no-such-program", &[]).expect_err("it does not exist");
-        assert!(failure.to_string().contains("cannot be started"), "{failure}");
+        assert!(failure.to_string().contains("failed to start"), "{failure}");
     }
 
     #[test]

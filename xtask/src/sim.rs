@@ -1,11 +1,11 @@
-//! Simulates: many schedules, one seed again, or every planted bug.
+//! The simulator: many schedules, one seed, or every planted bug.
 
 mod mutants;
 mod plant;
 
 use crate::program::{Failure, run_cargo};
 
-/// What every run of the tests simulates.
+/// The schedules of every test run.
 const SCHEDULES_IN_TESTS: &str = "20000";
 
 const USAGE: &str = "usage: cargo xtask sim [--schedules N] [--seed S], or --mutants [NAME]...";
@@ -24,12 +24,12 @@ fn is_known(option: &[&str]) -> bool {
     matches!(option, ["--schedules" | "--seed", number] if number.parse::<u64>().is_ok())
 }
 
-/// The share of the simulator in every run of the tests.
+/// The simulator's share of every test run.
 pub fn in_tests() -> Result<(), Failure> {
     simulate(&["--schedules", SCHEDULES_IN_TESTS])
 }
 
-/// With the build of the tests: what decides is optimised there too, and its arithmetic is checked.
+/// Uses the test profile: dependencies are optimized there too, and arithmetic is checked.
 fn simulate(arguments: &[&str]) -> Result<(), Failure> {
     let run = ["run", "--quiet", "--package", "pitcrew-sim", "--"];
     run_cargo(&[&run, arguments].concat(), &[])

@@ -1,6 +1,6 @@
-//! Runs every test, and says loudly what did not run.
+//! Runs every test, and reports what did not run.
 //!
-//! A test that cannot run on this machine appends `name: reason` as one line to the file that
+//! A test that cannot run on this machine appends a line `name: reason` to the file that
 //! `PITCREW_TEST_SKIPPED` names, and returns. With `CI=true` a single such line fails the run.
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{fs, path::Path};
 
-/// `git merge-tree --merge-base`, with which a plan is landed, came with this version.
+/// The first version with `git merge-tree --merge-base`, which landing uses.
 const GIT_VERSION_MIN: (u32, u32) = (2, 41);
 
 pub fn run() -> Result<(), Failure> {
@@ -24,15 +24,15 @@ pub fn run() -> Result<(), Failure> {
     result
 }
 
-/// Every test of every crate, also after one has failed.
+/// Every test of every crate, even if one fails.
 pub const CARGO: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 fn run_tests(skipped: &Path) -> Result<(), Failure> {
     let path = skipped.to_str().ok_or_else(|| {
         Failure(format!("`{}` is not UTF-8; set TMPDIR to another folder", skipped.display()))
     })?;
-    // Builds everything before the first test runs. A build of its own would compile what the
-    // tests use with other features twice.
+    // Builds everything before the first test runs. A separate build would compile what the tests
+    // use with other features twice.
     let tested = run_cargo(CARGO, &[("PITCREW_TEST_SKIPPED", path)]);
     let lines = fs::read_to_string(skipped)
         .map_err(|error| Failure(format!("cannot read `{path}`: {error}")))?;
@@ -65,7 +65,7 @@ fn judge_skipped(lines: &str, place: Place) -> Result<(), Failure> {
     match (skipped.len(), place) {
         (0, _) | (_, Place::Here) => Ok(()),
         (count, Place::Ci) => {
-            Err(Failure(format!("{count} tests were skipped, and nothing may be skipped in CI")))
+            Err(Failure(format!("{count} tests were skipped, which is not allowed in CI")))
         }
     }
 }
@@ -73,24 +73,24 @@ fn judge_skipped(lines: &str, place: Place) -> Result<(), Failure> {
 fn check_tools() -> Result<(), Failure> {
     let remedy = "install it with your package manager, e.g. `apt install git`";
     let printed = read("git", &["--version"])
-        .map_err(|failure| Failure(format!("git is needed: {failure}; {remedy}")))?;
+        .map_err(|failure| Failure(format!("git is required: {failure}; {remedy}")))?;
     let (major, minor) = GIT_VERSION_MIN;
     match parse_git_version(&printed) {
         Some(version) if version >= GIT_VERSION_MIN => {}
         Some(_) | None => {
             return Err(Failure(format!(
-                "git {major}.{minor} or newer is needed, and `git --version` says `{}`; {remedy}",
+                "git {major}.{minor} or newer is required, but `git --version` prints `{}`; {remedy}",
                 printed.trim()
             )));
         }
     }
     read("sh", &["-c", ":"]).map(drop).map_err(|failure| {
-        Failure(format!("a POSIX shell named `sh` is needed: {failure}; put it on the PATH"))
+        Failure(format!("a POSIX shell named `sh` is required: {failure}; put it on the PATH"))
     })
 }
 
-/// What the tests of the sandbox need: its own program, what a vendor's agent needs for a sandbox of
-/// its own, and a database beside the box. Each with a path that tells whether it is there.
+/// The packages for the sandbox tests: bubblewrap, what a vendor's agent needs for its own sandbox,
+/// and a database outside the sandbox. Each with a path that exists if it is installed.
 const PACKAGES: [(&str, &str); 4] = [
     ("bubblewrap", "/usr/bin/bwrap"),
     ("socat", "/usr/bin/socat"),
@@ -107,18 +107,18 @@ fn install_packages() {
 }
 
 fn install(package: &str) {
-    println!("{package} is not there; trying to install it");
+    println!("{package} is not installed; trying to install it");
     let get = |arguments: &[&str]| {
         program::command("apt-get", arguments).status().is_ok_and(|it| it.success())
     };
     let install = || get(&["install", "--yes", "--no-install-recommends", package]);
-    // A fresh machine may not know its packages yet.
+    // A fresh machine may have no package lists yet.
     if !(install() || get(&["update"]) && install()) {
-        println!("WARNING: {package} cannot be installed: tests of the sandbox will fail");
+        println!("WARNING: failed to install {package}: sandbox tests will fail");
     }
 }
 
-/// Reads `git version 2.47.3 (vendor's words)`.
+/// Parses `git version 2.47.3 (vendor's text)`.
 fn parse_git_version(printed: &str) -> Option<(u32, u32)> {
     let mut parts = printed.trim().strip_prefix("git version ")?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_of_git_is_read_as_vendors_print_it() {
+    fn parses_the_git_version_of_every_vendor() {
         assert_eq!(parse_git_version("git version 2.47.3\n"), Some((2, 47)));
         assert_eq!(parse_git_version("git version 2.39.5 (Apple Git-154)\n"), Some((2, 39)));
         assert_eq!(parse_git_version("git version 3.0.rc1\n"), Some((3, 0)));

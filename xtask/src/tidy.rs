@@ -1,7 +1,7 @@
-//! The rules of this repository that the compiler does not know.
+//! The rules of this repository beyond those of the compiler.
 //!
-//! Each rule is a pure function from the files to its findings, so that each has a test in which
-//! it fails. A rule never changes a file; `--write` writes what can be derived from others.
+//! Each rule is a pure function from the files to its findings, so that each has a test in which it
+//! fails. A rule never changes a file; `--write` updates derived content.
 
 mod tree;
 mod layers;
@@ -14,11 +14,11 @@ use crate::program::{self, Failure};
 use std::{fmt, fs, path::Path};
 use tree::SourceFile;
 
-/// One place where a rule does not hold, and what to do about it.
+/// A violation of a rule, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
-    /// 1-based; absent where the finding is about the file as a whole.
+    /// 1-based; absent if the finding is about the whole file.
     pub line_number: Option<usize>,
     pub message: String,
 }
@@ -44,20 +44,20 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule looks at all files at once: some are about how files belong together.
+/// A rule gets all files at once, because some rules are about relations between files.
 type Rule = fn(&[SourceFile]) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     layers::edges_are_in_the_table,
     code::vocabulary_and_kernel_have_no_std,
     code::crates_begin_with_a_header,
-    code::files_fit_in_a_head,
-    code::nothing_is_put_off,
+    code::files_are_not_too_long,
+    code::no_work_is_postponed,
     code::tests_do_not_sleep,
     code::trees_have_one_remover,
     words::no_forbidden_words,
     words::no_trailing_white_space,
-    words::the_product_speaks_english,
+    words::sources_are_in_english,
     documents::relative_links_resolve,
     documents::every_document_is_linked,
     acceptance::every_id_has_a_row_and_every_row_its_tests,
@@ -70,16 +70,16 @@ pub fn run() -> Result<(), Failure> {
     }
     match findings.len() {
         0 => Ok(()),
-        count => Err(Failure(format!("{count} places are untidy"))),
+        count => Err(Failure(format!("{count} findings"))),
     }
 }
 
-/// Writes the tests of every row into the table of acceptance, then checks everything.
+/// Updates the tests of every row in the acceptance table, then checks everything.
 pub fn write() -> Result<(), Failure> {
     let root = program::root();
     let path = acceptance::PAGE;
     let text = acceptance::written(&tree::read(&root)?)
-        .ok_or_else(|| Failure(format!("there is no `{path}`")))?;
+        .ok_or_else(|| Failure(format!("`{path}` does not exist")))?;
     fs::write(root.join(path), text)
         .map_err(|error| Failure(format!("cannot write `{path}`: {error}")))?;
     run()
@@ -103,7 +103,7 @@ mod tests {
         texts.iter().map(file).collect()
     }
 
-    /// The findings as people see them.
+    /// The findings as displayed.
     pub(super) fn shown(findings: &[Finding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     }

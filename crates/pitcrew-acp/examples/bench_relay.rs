@@ -1,10 +1,9 @@
-//! How long a message of an agent is on its way to whoever decides, and the answer with it, against
-//! the same messages over a bare pipe to somebody who does nothing but read them.
+//! Measures how long a message takes from an agent to the session's events and back, compared with
+//! the same messages over a bare pipe.
 //!
-//! The messages are requests for permission, because each of them is told at once and none is put
-//! together with others. The way: the agent's output, the shim, its spool, its socket, the
-//! connection, the event. This program is its own shim and its own agent. Prints one flat JSON
-//! object.
+//! The messages are permission requests, because each is delivered immediately and never merged
+//! with others. The path is: the agent's output, the shim, its spool, its socket, the connection,
+//! the event. This program is its own shim and agent. It prints one flat JSON object.
 
 use pitcrew_acp::{Event, Launch, McpServer, Profile, Session, SessionEvents, open};
 use pitcrew_model::EffectId;
@@ -43,7 +42,7 @@ async fn measure() -> Outcome<()> {
         rounds.push((bare().await?, relayed().await?));
     }
     let at = |it: &Times, percent: usize| it.0[it.0.len() * percent / 100];
-    // A machine that is busy with something else makes a round worse, never better.
+    // A busy machine only makes a round slower, never faster.
     let best = |figure: &dyn Fn(&(Times, Times)) -> f64| {
         rounds.iter().map(figure).fold(f64::INFINITY, f64::min)
     };
@@ -71,7 +70,7 @@ impl Times {
     }
 }
 
-/// Each message is read from the agent's own output, and answered.
+/// Reads each message from the agent's output directly, and answers it.
 async fn bare() -> Outcome<Times> {
     let argv = [env::current_exe()?.into(), "agent".into()];
     let Piped { mut stdin, stdout, program: _program } =
@@ -142,8 +141,8 @@ fn launch(home: &Path) -> Outcome<Launch> {
     })
 }
 
-/// Asks for permission again and again, and says when it asked.
-#[expect(clippy::disallowed_methods, reason = "messages that come one at a time need a pause")]
+/// Requests permission repeatedly, with the time of each request.
+#[expect(clippy::disallowed_methods, reason = "sending one message at a time needs a pause")]
 fn agent() -> Outcome<()> {
     let mut out = std::io::stdout();
     let mut lines = std::io::stdin().lock().lines();
@@ -164,7 +163,7 @@ fn agent() -> Outcome<()> {
                         json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params});
                     writeln!(out, "{asked}")?;
                     out.flush()?;
-                    lines.next().ok_or("nobody is there")??;
+                    lines.next().ok_or("the client is gone")??;
                 }
                 json!({"stopReason": "end_turn"})
             }
@@ -176,7 +175,7 @@ fn agent() -> Outcome<()> {
     Ok(())
 }
 
-/// Microseconds since the moment that a message names.
+/// Microseconds since the time that a message contains.
 fn since(stamp: &str) -> Outcome<f64> {
     let sent = Duration::from_nanos(stamp.parse()?);
     Ok(UNIX_EPOCH.elapsed()?.saturating_sub(sent).as_secs_f64() * 1e6)

@@ -1,10 +1,10 @@
-//! Coming back to an agent that has a session with somebody who is gone.
+//! Reattaches to an agent whose session belongs to an earlier process.
 
 use crate::{
-    Profile, Reach, Session, SessionEvents,
+    FileScope, Profile, Session, SessionEvents,
     connection::Connection,
     frame::number,
-    open::{Agreed, Wire, session},
+    open::{Negotiated, Wire, session},
 };
 use pitcrew_process::{Presence, ShimError, attach_shim};
 use serde::de::DeserializeOwned;
@@ -13,16 +13,16 @@ use std::{
     time::Duration,
 };
 
-/// A session as it would be if nobody had been away.
+/// A session in the state that it would have without the interruption.
 pub struct Reattached {
     pub session: Session,
     pub events: SessionEvents,
     pub presence: Presence,
 }
 
-/// There is no session to go on with.
+/// There is no session to reattach to.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to come back to the agent of `{}`", dir.display())]
+#[error("failed to reattach to the agent in `{}`", dir.display())]
 pub struct AttachError {
     /// The attempt's folder.
     pub dir: PathBuf,
@@ -34,20 +34,20 @@ pub struct AttachError {
 pub enum AttachErrorKind {
     #[error(transparent)]
     Shim(#[from] ShimError),
-    /// Its agent and its orchestrator never agreed on one, or what they said is not there any more.
-    #[error("its spool holds no session")]
+    /// The agent and its orchestrator never opened one, or the record of it is gone.
+    #[error("its spool contains no session")]
     NoSession,
 }
 
-/// Comes back to the agent of an attempt's folder, whose checkout is `cwd`. When it returns,
-/// everything that passed before is known: a turn that is open goes on, the end of one that has
-/// ended is given to whoever prompts with the same effect, and what the agent still waits for is
-/// among the events. The same holds of an agent that is gone.
+/// Reattaches to the agent in an attempt's folder, whose checkout is `cwd`. When it returns, all
+/// earlier traffic has been read: an open turn continues, the result of a finished turn is kept for
+/// a prompt with the same effect, and the agent's open requests are among the events. This also
+/// works for an agent that has exited.
 pub async fn attach(
     dir: &Path,
     cwd: &Path,
     profile: Profile,
-    reach: Option<Reach>,
+    reach: Option<FileScope>,
     patience: Duration,
 ) -> Result<Reattached, AttachError> {
     let failed = |kind| AttachError { dir: dir.to_owned(), kind };
@@ -67,12 +67,12 @@ pub async fn attach(
     Ok(Reattached { session, events, presence })
 }
 
-/// What was agreed on before we came.
-fn agreed(connection: &Connection, title: Option<&str>) -> Option<Agreed> {
+/// The session that was negotiated before we attached.
+fn agreed(connection: &Connection, title: Option<&str>) -> Option<Negotiated> {
     let effect = connection.opened_by()?;
     let agent = kept(connection, number::initialize(effect))?;
     let session = kept(connection, number::new_session(effect))?;
-    Agreed::new(&agent, session, title.unwrap_or("agent")).ok()
+    Negotiated::new(&agent, session, title.unwrap_or("agent")).ok()
 }
 
 fn kept<T: DeserializeOwned>(connection: &Connection, number: u64) -> Option<T> {

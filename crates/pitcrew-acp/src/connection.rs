@@ -1,10 +1,10 @@
-//! The wire: what was asked and not yet answered, on both sides, and the task that reads.
+//! The connection: open requests on both sides, and the task that reads.
 //!
-//! One task reads both directions in their order, so whoever comes back to an agent and reads from
-//! the beginning knows as much as if it had never been away. Everything that callers wait for is a
-//! map entry under one short lock; nobody waits while holding it.
+//! One task reads both directions in order, so a process that reattaches and reads from the start
+//! has the same state as one that was never interrupted. Everything that callers wait for is a map
+//! entry under one short lock, which is never held while waiting.
 
-mod pace;
+mod rate_limit;
 mod reader;
 mod incoming;
 mod sent;
@@ -16,9 +16,9 @@ pub(crate) use incoming::{OPTION_ID_BYTES_MAX, OPTIONS_MAX};
 pub(crate) use reader::{CaughtUp, catch_up, read};
 
 use crate::{
-    Profile, Reach,
+    FileScope, Profile,
     error::TurnError,
-    fault::{self, Known},
+    fault::{self, ErrorContext},
     frame::{self, Answer, RpcError, number},
     schema::{RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome},
     session::TurnEnd,
@@ -40,92 +40,97 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// How long the end of an agent may take beyond its grace: more than a shim needs to end what does
-/// not end by itself, and its last words to be heard.
+/// How long stopping an agent may exceed its grace period: longer than a shim needs to kill what
+/// does not exit, and to deliver its last output.
 const STOPPED_MAX: Duration = Duration::from_secs(15);
 
 pub(crate) struct Connection {
     shim: ShimHandle,
-    /// The checkout: what paths are told relative to.
+    /// The checkout; paths in messages are relative to it.
     root: PathBuf,
-    /// What is known of the agent's backend.
+    /// The properties of the agent's backend.
     profile: Profile,
-    /// The files that it reaches through us; none where it opens them itself.
-    reach: Option<Reach>,
+    /// The files that it reaches through us; `None` if it opens them itself.
+    reach: Option<FileScope>,
     state: Mutex<State>,
-    /// Rings when there is a new note of activity.
+    /// Notified when there is a new activity note.
     pub activity: Notify,
-    /// Rings when its end is wanted: what it has said is to be heard without a pause then.
+    /// Notified when the agent should end; its remaining output is then read without a rate limit.
     hurry: Notify,
     exit: watch::Sender<Option<Exit>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Our requests but prompts, by number.
+    /// Our requests except prompts, by number.
     requests: BTreeMap<u64, Request>,
     /// The effect that opened the session.
     opened_by: Option<EffectId>,
     turn: Option<Turn>,
-    /// The end of the last turn, while nobody has asked for it.
+    /// The result of the last turn until it is collected.
     turn_end: Option<(EffectId, TurnEnd)>,
-    /// The agent's requests for permission that wait for an answer, by the name that we gave them.
-    asks: BTreeMap<String, Ask>,
-    /// What it is told of files that it may not reach, as soon as that is noted.
-    refusals: BTreeMap<String, Refusal>,
+    /// The agent's open permission requests, by the name that we gave them.
+    asks: BTreeMap<String, OpenPermission>,
+    /// Refusals of files outside the zone, sent as soon as the refusal is recorded.
+    refusals: BTreeMap<String, HeldRefusal>,
     calls: ToolCalls,
     usage: UsageMeter,
-    /// What a turn that was cut off has used, where nobody was told yet.
+    /// The usage of a turn that was cut off and has not been reported yet.
     usage_left: Option<Usage>,
     note: Option<String>,
-    /// When it last said something, or was prompted.
+    /// When it last sent something, or was prompted.
     heard_at: Option<Instant>,
-    /// The same by the clock on the wall, which whoever was here before us had too.
+    /// The same by the wall clock, which is comparable across processes.
     heard_at_ms: Timestamp,
-    /// The model that the session works with, where the agent says it.
+    /// The model of the session, if the agent reports it.
     model: Option<String>,
-    /// It has said that nobody is logged in.
+    /// The agent has reported that there is no login.
     is_logged_out: bool,
     garbage_count: u32,
-    /// Why nothing more is expected of the agent, though its process may still be there.
+    /// Why the agent is given up, although its process may still exist.
     broken: Option<String>,
-    /// Its process is told to end for that.
+    /// Its process is being stopped for that reason.
     ending: bool,
-    /// The reader has ended: nobody will answer any more.
+    /// The reader has ended: there will be no more answers.
     over: bool,
 }
 
-/// What there is to be told of an agent.
+/// What is due to be reported about an agent.
 pub(crate) struct News {
     pub has_note: bool,
     pub has_usage: bool,
-    /// It works on a turn, and this was its last word.
+    /// It is in a turn, and last sent something at this time.
     pub silent_since: Option<Instant>,
 }
 
 /// A request of ours.
 enum Request {
     Waiting(oneshot::Sender<Answer>),
-    /// Sent before we came.
+    /// Sent before we attached.
     Sent,
-    /// Answered before anybody asked for it.
+    /// Answered before a caller asked for the answer.
     Answered(Answer),
 }
 
-/// A request of the agent's, as much of it as the answer needs.
-struct Ask {
+/// The parts of an agent's request that the answer needs.
+struct OpenPermission {
     id: Value,
     offset: u64,
 }
 
-/// An answer that waits to be sent.
-struct Refusal {
+/// An answer that is sent later.
+struct HeldRefusal {
     number: u64,
     frame: String,
 }
 
 impl Connection {
-    pub fn new(shim: ShimHandle, root: PathBuf, profile: Profile, reach: Option<Reach>) -> Self {
+    pub fn new(
+        shim: ShimHandle,
+        root: PathBuf,
+        profile: Profile,
+        reach: Option<FileScope>,
+    ) -> Self {
         let usage = UsageMeter::new(profile.usage);
         Self {
             shim,
@@ -143,8 +148,8 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and waits for its answer. One that was sent before is not sent again, and
-    /// an answer that came before is taken.
+    /// Sends a request and waits for its answer. A request that was sent before is not repeated,
+    /// and an earlier answer is used.
     pub async fn request(
         &self,
         id: u64,
@@ -172,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// The answer to a request that was sent before we came, if it was answered.
+    /// The answer to a request that was sent before we attached, if there is one.
     pub fn kept_answer(&self, id: u64) -> Option<Answer> {
         match self.state().requests.get(&id) {
             Some(Request::Answered(answer)) => Some(answer.clone()),
@@ -180,24 +185,24 @@ impl Connection {
         }
     }
 
-    /// What an error is about that a request of ours was answered with just now.
+    /// The cause of an error that a request of ours was just answered with.
     pub fn cause(&self, error: &RpcError) -> ErrorCause {
         let now = silence::timestamp(SystemTime::now());
         let is_logged_out = self.state().is_logged_out;
         fault::of_answer(error, &self.known(is_logged_out, now))
     }
 
-    fn known(&self, is_logged_out: bool, at: Timestamp) -> Known<'_> {
-        Known { rules: &self.profile.errors, is_logged_out, at }
+    fn known(&self, is_logged_out: bool, at: Timestamp) -> ErrorContext<'_> {
+        ErrorContext { rules: &self.profile.errors, is_logged_out, at }
     }
 
-    /// The effect that opened the session, where it was opened before we came.
+    /// The effect that opened the session, if it was opened before we attached.
     pub fn opened_by(&self) -> Option<EffectId> {
         self.state().opened_by
     }
 
-    /// Sends a prompt and waits for the end of its turn. A turn that was begun before is waited
-    /// for, and an end that came before is taken.
+    /// Sends a prompt and waits for the end of its turn. If the turn is already open it waits for
+    /// it; an earlier result is returned.
     pub async fn turn(
         &self,
         effect: EffectId,
@@ -225,7 +230,7 @@ impl Connection {
         }
     }
 
-    /// Opens a turn; what is given back resolves at its end, or fails when the agent is gone.
+    /// Opens a turn. The receiver resolves at its end, or fails when the agent exits.
     fn begin_turn(&self, effect: EffectId) -> Result<oneshot::Receiver<TurnEnd>, TurnError> {
         let mut state = self.state();
         if state.turn.as_ref().is_some_and(|it| it.effect != effect || it.is_waited_for()) {
@@ -245,7 +250,7 @@ impl Connection {
         Ok(receiver)
     }
 
-    /// That the agent is gone is not told here: the reader learns how it ended.
+    /// An exit of the agent is not reported here: the reader finds out how it ended.
     async fn send(&self, number: u64, frame: &str) -> Result<(), TurnError> {
         match self.shim.send(number, frame).await.map_err(|it| it.kind) {
             Err(kind @ ShimErrorKind::BadFrame { .. }) => {
@@ -261,12 +266,12 @@ impl Connection {
         }
     }
 
-    /// Sends what is too small to be refused.
+    /// Sends a frame that is too small to be rejected.
     async fn send_small(&self, number: u64, frame: &str) {
         self.send(number, frame).await.ok();
     }
 
-    /// Asks the agent to end the open turn, and takes back everything that it waits for.
+    /// Asks the agent to end the open turn, and cancels all its open requests.
     pub async fn cancel(&self, before: EffectId, cancel: impl FnOnce() -> String) {
         let (effect, asks) = {
             let mut state = self.state();
@@ -284,7 +289,7 @@ impl Connection {
         self.state().turn.is_some()
     }
 
-    /// Answers a request for permission; one that nobody waits for any more is let be.
+    /// Answers a permission request; ignores one that is no longer open.
     pub async fn answer_permission(&self, call: &str, option: Option<&str>) {
         let ask = self.state().asks.remove(call);
         if let Some(ask) = ask {
@@ -292,15 +297,15 @@ impl Connection {
         }
     }
 
-    /// Tells the agent that it may not reach the file it asked for at this place.
+    /// Sends the refusal for the file request at this offset.
     pub async fn answer_blocked(&self, place: u64) {
         let refusal = self.state().refusals.remove(&ask_name(place));
-        if let Some(Refusal { number, frame }) = refusal {
+        if let Some(HeldRefusal { number, frame }) = refusal {
             self.send_small(number, &frame).await;
         }
     }
 
-    async fn answer(&self, ask: &Ask, option: Option<&str>) {
+    async fn answer(&self, ask: &OpenPermission, option: Option<&str>) {
         let outcome = match option {
             Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(
                 option.to_owned(),
@@ -315,8 +320,8 @@ impl Connection {
         self.state().note.take()
     }
 
-    /// Which of these there is to be told: a note of activity, what the open turn has used, and since
-    /// when nothing was heard in it.
+    /// What is due to be reported: an activity note, new usage of the open turn, or the start of a
+    /// silence.
     pub fn news(&self) -> News {
         let state = self.state();
         let is_waiting = state.turn.is_some() && state.asks.is_empty();
@@ -327,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// What the open turn has used so far, where that is news; also that of one that was cut off.
+    /// The usage of the open turn if it is new; also that of a turn that was cut off.
     pub fn take_usage(&self) -> Option<Usage> {
         let mut state = self.state();
         let usage = match state.turn {
@@ -337,8 +342,8 @@ impl Connection {
         usage.map(|it| self.profile.prices.priced(it, state.model.as_deref()))
     }
 
-    /// Ends the agent's process tree and waits until nothing of it runs any more. A shim that does
-    /// not bring that about is ended too.
+    /// Ends the agent's process tree and waits until none of it runs. A shim that fails to do so is
+    /// killed too.
     pub async fn stop(&self, grace: Duration) -> Exit {
         self.hurry.notify_one();
         let heard = self.shim.stop(grace).await;
@@ -348,7 +353,7 @@ impl Connection {
             return exit;
         }
         self.shim.end_by_force().await;
-        // Nothing of it runs; only what it has said before may not be heard to its end.
+        // Nothing of it runs; at worst some of its output was not read.
         timeout(STOPPED_MAX, self.exited()).await.unwrap_or_else(|_| lost())
     }
 
@@ -382,14 +387,14 @@ impl State {
         Self { usage, ..Self::default() }
     }
 
-    /// The end is kept where nobody waits for it.
+    /// Keeps the result if no caller waits for it.
     fn end_turn(&mut self, turn: Turn, stop: StopReason, usage: Usage) {
         self.asks.clear();
         let effect = turn.effect;
         self.turn_end = turn.finish(stop, usage).map(|end| (effect, end));
     }
 
-    /// Nothing more comes of what is open. What has come is kept for whoever asks for it.
+    /// Drops everything that is open. Received results are kept for their callers.
     fn forget_open(&mut self) {
         self.requests.retain(|_, it| matches!(it, Request::Answered(_)));
         if self.turn.take().is_some() {

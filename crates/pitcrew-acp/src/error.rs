@@ -1,4 +1,4 @@
-//! What can go wrong with an agent, and what kind of failure of the attempt it is.
+//! Errors of an agent, and the attempt failures that they mean.
 
 use pitcrew_model::{Exit, Failure, limits, text};
 
@@ -10,21 +10,21 @@ pub struct OpenError {
     pub failure: Failure,
 }
 
-/// A turn came to no end.
+/// A turn did not end regularly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TurnError {
     #[error("the agent's process ended: {0}")]
     Exited(Exit),
-    /// The agent does not speak the protocol; it is being stopped.
-    #[error("the agent does not keep to the protocol: {message}")]
+    /// The agent violates the protocol; it is being stopped.
+    #[error("the agent violated the protocol: {message}")]
     Protocol { message: String },
-    /// A turn is open already: a caller's mistake.
-    #[error("the agent is in the middle of a turn")]
+    /// A turn is already open: an error of the caller.
+    #[error("a turn is already open")]
     Busy,
 }
 
 impl TurnError {
-    /// What it means for the attempt.
+    /// The failure of the attempt.
     pub fn failure(&self) -> Failure {
         match self {
             Self::Exited(exit) => exited(exit),

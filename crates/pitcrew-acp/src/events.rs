@@ -1,4 +1,4 @@
-//! What an agent wants and does while nobody asks it.
+//! Requests and activity that an agent initiates.
 
 use crate::{connection::News, session::Inner};
 use pitcrew_model::{Access, Exit, PermissionOption, ToolUse, Usage, limits};
@@ -10,7 +10,7 @@ use tokio::{
 
 const NOTES_APART: Duration = Duration::from_millis(limits::ACTIVITY_MS_MIN);
 const USAGES_APART: Duration = Duration::from_millis(limits::HEARTBEAT_MS_MIN);
-/// An agent that works on a turn and says nothing for so long is told as such, and again as often.
+/// An agent that is silent this long in a turn is reported, and again after each such period.
 const SILENCE_MIN: Duration = Duration::from_mins(1);
 const SILENCES_APART: Duration = Duration::from_mins(5);
 
@@ -18,26 +18,27 @@ const SILENCES_APART: Duration = Duration::from_mins(5);
 pub enum Event {
     /// The agent waits for `Session::answer_permission` with this `call`.
     Permission { call: String, tool: ToolUse, options: Vec<PermissionOption> },
-    /// It wanted to reach a file outside its zone, and waits for `SessionEvents::answer_blocked` with
+    /// It requested a file outside its zone, and waits for `SessionEvents::answer_blocked` with
     /// this `place`.
     Blocked { place: u64, access: Access, path: String, bytes_saved: u64 },
-    /// What it just did, in a few words. At most one in `limits::ACTIVITY_MS_MIN`; the newest is never lost.
+    /// A short note of what it just did. At most one per `limits::ACTIVITY_MS_MIN`; the newest is
+    /// never lost.
     Activity { note: String },
-    /// What the turn that is going on has used so far. At most one in `limits::HEARTBEAT_MS_MIN`;
-    /// the turn's end tells the whole.
+    /// The usage of the open turn so far. At most one per `limits::HEARTBEAT_MS_MIN`; the end of
+    /// the turn has the total.
     Usage(Usage),
-    /// The whole process tree is gone. Always the last one.
+    /// The whole process tree is gone. Always the last event.
     Exited(Exit),
 }
 
-/// What the agent waits for, on its way to whoever has to know.
+/// A request of the agent on its way to the consumer of the events.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum QueuedRequest {
     Permission(Permission),
     Blocked { place: u64, access: Access, path: String, bytes_saved: u64 },
 }
 
-/// A request for permission on its way to whoever decides.
+/// A permission request on its way to the consumer of the events.
 #[derive(Debug)]
 pub(crate) struct Permission {
     pub call: String,
@@ -45,48 +46,49 @@ pub(crate) struct Permission {
     pub options: Vec<PermissionOption>,
 }
 
-/// The events of a session. Must be read: an agent whose requests nobody takes is not read on.
+/// The events of a session. They must be read: while the queue is full, the agent's output is not
+/// read.
 pub struct SessionEvents {
     inner: Arc<Inner>,
-    asked: mpsc::Receiver<Asked>,
-    /// When the next of each may be told.
-    next: Next,
+    asked: mpsc::Receiver<QueuedRequest>,
+    /// When the next report of each kind is allowed.
+    next: NextReports,
     over: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Next {
+struct NextReports {
     note: Instant,
     usage: Instant,
     silence: Instant,
 }
 
 #[derive(Clone, Copy)]
-enum Due {
+enum Report {
     Note,
     Usage,
     Silence { since: Instant },
 }
 
-impl Next {
-    /// What is to be told first, and when.
-    fn due(self, news: &News) -> Option<(Instant, Due)> {
-        let note = news.has_note.then_some((self.note, Due::Note));
-        let usage = news.has_usage.then_some((self.usage, Due::Usage));
+impl NextReports {
+    /// The first report that is due, and when.
+    fn due(self, news: &News) -> Option<(Instant, Report)> {
+        let note = news.has_note.then_some((self.note, Report::Note));
+        let usage = news.has_usage.then_some((self.usage, Report::Usage));
         let silence = news
             .silent_since
-            .map(|since| (self.silence.max(since + SILENCE_MIN), Due::Silence { since }));
+            .map(|since| (self.silence.max(since + SILENCE_MIN), Report::Silence { since }));
         [note, usage, silence].into_iter().flatten().min_by_key(|it| it.0)
     }
 }
 
-impl From<Asked> for Event {
-    fn from(asked: Asked) -> Self {
+impl From<QueuedRequest> for Event {
+    fn from(asked: QueuedRequest) -> Self {
         match asked {
-            Asked::Permission(Permission { call, tool, options }) => {
+            QueuedRequest::Permission(Permission { call, tool, options }) => {
                 Self::Permission { call, tool, options }
             }
-            Asked::Blocked { place, access, path, bytes_saved } => {
+            QueuedRequest::Blocked { place, access, path, bytes_saved } => {
                 Self::Blocked { place, access, path, bytes_saved }
             }
         }
@@ -94,13 +96,13 @@ impl From<Asked> for Event {
 }
 
 impl SessionEvents {
-    pub(crate) fn new(inner: Arc<Inner>, asked: mpsc::Receiver<Asked>) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, asked: mpsc::Receiver<QueuedRequest>) -> Self {
         let now = Instant::now();
-        let next = Next { note: now, usage: now, silence: now };
+        let next = NextReports { note: now, usage: now, silence: now };
         Self { inner, asked, next, over: false }
     }
 
-    /// The next event; nothing after `Exited`. May be dropped while it waits.
+    /// The next event, or `None` after `Exited`. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             if self.over {
@@ -131,7 +133,7 @@ impl SessionEvents {
                     return Some(Event::Exited(connection.exited().await));
                 }
                 () = wait => {
-                    if let Some(event) = due.and_then(|it| self.tell(it.1)) {
+                    if let Some(event) = due.and_then(|it| self.report(it.1)) {
                         return Some(event);
                     }
                 }
@@ -140,25 +142,25 @@ impl SessionEvents {
         }
     }
 
-    /// Answers the agent that was kept from a file. Answering twice is harmless.
+    /// Sends the refusal for a file outside the zone. Repeating it is harmless.
     pub async fn answer_blocked(&self, place: u64) {
         self.inner.connection.answer_blocked(place).await;
     }
 
-    fn tell(&mut self, due: Due) -> Option<Event> {
+    fn report(&mut self, due: Report) -> Option<Event> {
         let connection = &self.inner.connection;
         let now = Instant::now();
         match due {
-            Due::Note => {
+            Report::Note => {
                 self.next.note = now + NOTES_APART;
                 connection.take_note().map(|note| Event::Activity { note })
             }
-            Due::Usage => {
+            Report::Usage => {
                 self.next.usage = now + USAGES_APART;
                 connection.take_usage().map(Event::Usage)
             }
-            Due::Silence { since } => {
-                // It may have said something at the last moment.
+            Report::Silence { since } => {
+                // Reports the output of the last moment.
                 if connection.news().silent_since != Some(since) {
                     return None;
                 }
@@ -169,9 +171,9 @@ impl SessionEvents {
     }
 }
 
-fn silence(lasting: Duration) -> String {
-    match lasting.as_secs() {
-        seconds @ ..120 => format!("no word for {seconds} s"),
-        seconds => format!("no word for {} min", seconds / 60),
+fn silence(elapsed: Duration) -> String {
+    match elapsed.as_secs() {
+        seconds @ ..120 => format!("no output for {seconds} s"),
+        seconds => format!("no output for {} min", seconds / 60),
     }
 }

@@ -1,8 +1,7 @@
-//! What an error was about: the login, a limit of the provider, the model, or something else.
+//! Classifies errors: the login, a limit of the provider, the model, or something else.
 //!
-//! What an agent says in a structured way counts first, then the rules of its backend. Agents write
-//! about errors all day, so the words of a turn that ended well are believed only where they begin
-//! as a rule says.
+//! Structured data counts first, then the rules of the backend. Agents often write about errors, so
+//! the text of a turn that ended well counts only if it starts as a rule says.
 
 mod facts;
 mod answer;
@@ -21,12 +20,12 @@ use reset::{Reset, reset_in};
 
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
-/// What is known when an error is judged.
-pub(crate) struct Known<'a> {
+/// The context in which an error is classified.
+pub(crate) struct ErrorContext<'a> {
     pub rules: &'a [ErrorRule],
-    /// The agent has said that nobody is logged in.
+    /// The agent has reported that there is no login.
     pub is_logged_out: bool,
-    /// When the error was told.
+    /// When the error was received.
     pub at: Timestamp,
 }
 

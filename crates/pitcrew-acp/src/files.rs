@@ -1,8 +1,8 @@
-//! Files that an agent reads and writes through us, as far as its zone goes.
+//! Serves file reads and writes of an agent, within its zone.
 //!
-//! Blocking, and therefore for a thread that may wait. Every path is located beneath the checkout
-//! before it is judged, and what was judged is what is opened. What is refused for the zone's sake is
-//! told as such, so that somebody can note it; nothing here notes anything.
+//! Blocking, so it needs a thread that may wait. Every path is resolved beneath the checkout before
+//! it is checked, and the checked file is the one that is opened. Refusals for the zone are
+//! returned separately, so that the caller can record them; nothing here records anything.
 
 mod lines;
 
@@ -13,52 +13,52 @@ use pitcrew_process::{Beneath, BeneathError};
 use serde_json::{Value, json};
 use std::{fmt, path::Path, pin::Pin, sync::Arc};
 
-/// Refused, because it lies outside the zone.
+/// The error code for a path outside the zone.
 const OUTSIDE_ZONE: i64 = -32001;
 const NOT_FOUND: i64 = -32002;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL: i64 = -32603;
 
-/// What is told of a file instead of its content.
+/// The largest outline in an answer.
 const OUTLINE_BYTES_MAX: usize = 32 * 1_024;
 const PATH_BYTES_MAX: usize = 1_024;
 
-/// The outline of a file of the checkout, where there is one.
+/// Returns the outline of a file of the checkout, if there is one.
 pub type Outline = Arc<dyn Fn(RepoPath) -> Outlined + Send + Sync>;
 pub type Outlined = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
-/// What an agent may reach through us.
+/// The files that an agent may reach through us.
 #[derive(Clone)]
-pub struct Reach {
-    /// What it may read, and change unless it only reads.
+pub struct FileScope {
+    /// What it may read, and change unless it is read-only.
     pub zone: Zone,
-    /// What it may read besides.
+    /// What it may read in addition.
     pub sees: Vec<RepoPath>,
     pub stay: Stay,
     pub outline: Outline,
 }
 
-impl fmt::Debug for Reach {
+impl fmt::Debug for FileScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { zone, sees, stay, outline: _ } = self;
-        let mut out = f.debug_struct("Reach");
+        let mut out = f.debug_struct("FileScope");
         out.field("zone", zone).field("sees", sees).field("stay", stay).finish_non_exhaustive()
     }
 }
 
-/// What an agent asks for.
+/// A file request of an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FileCall {
     Read { path: String, line: Option<u64>, limit: Option<u64> },
     Write { path: String, content: String },
 }
 
-/// What became of it.
+/// The outcome of a file request.
 #[derive(Debug)]
-pub(crate) enum Served {
+pub(crate) enum FileOutcome {
     Done(Value),
     Failed(FileError),
-    Blocked(Blocked),
+    Blocked(BlockedFile),
 }
 
 #[derive(Debug)]
@@ -74,22 +74,22 @@ impl FileError {
     }
 }
 
-/// A file outside the zone.
+/// A request for a file outside the zone.
 #[derive(Debug)]
-pub(crate) struct Blocked {
+pub(crate) struct BlockedFile {
     pub access: Access,
-    /// As the agent and others are told it.
+    /// The path as shown to the agent and to people.
     pub path: String,
-    /// Where it is, if it is a file of the checkout.
+    /// Its location, if it is a file of the checkout.
     place: Option<RepoPath>,
     size: u64,
     rule: String,
     remedy: String,
 }
 
-impl Blocked {
-    /// What the agent is told, and how many bytes it need not read for that.
-    pub async fn told(&self, outline: &Outline) -> (FileError, u64) {
+impl BlockedFile {
+    /// The answer to the agent, and how many bytes it saves the agent.
+    pub async fn answer(&self, outline: &Outline) -> (FileError, u64) {
         let outline = match (&self.place, self.access) {
             (Some(place), Access::Read) => outline(place.clone()).await,
             (Some(_) | None, _) => None,
@@ -108,7 +108,7 @@ impl Blocked {
 }
 
 impl FileCall {
-    /// Reads a request; nothing where it is about something else than files.
+    /// Parses a request, or returns `None` if it is not about files.
     pub fn parse(method: &str, params: &mut Value) -> Option<Result<Self, FileError>> {
         let is_write = match method {
             "fs/read_text_file" => false,
@@ -117,7 +117,7 @@ impl FileCall {
         };
         let mut text = |key: &str| match params.get_mut(key).map(Value::take) {
             Some(Value::String(text)) => Ok(text),
-            Some(_) | None => Err(invalid(format!("`{key}` is missing, or is no text"))),
+            Some(_) | None => Err(invalid(format!("`{key}` is missing or is not a string"))),
         };
         let path = text("path");
         let content = is_write.then(|| text("content")).transpose();
@@ -143,23 +143,23 @@ fn invalid(message: impl Into<String>) -> FileError {
     FileError { code: INVALID_PARAMS, message: message.into(), data: Value::Null }
 }
 
-impl Reach {
-    /// Does what is asked for beneath `root`, or says why not.
-    pub(crate) fn serve(&self, root: &Path, call: &FileCall) -> Served {
+impl FileScope {
+    /// Serves a request beneath `root`.
+    pub(crate) fn serve(&self, root: &Path, call: &FileCall) -> FileOutcome {
         let (access, asked) = call.access();
         let beneath = match Beneath::open(root) {
             Ok(beneath) => beneath,
-            Err(error) => return Served::Failed(failed(asked, &BeneathError::Io(error))),
+            Err(error) => return FileOutcome::Failed(failed(asked, &BeneathError::Io(error))),
         };
         let place = match beneath.locate(asked) {
             Ok(place) => place,
             Err(error @ (BeneathError::Outside | BeneathError::Git)) => {
-                return Served::Blocked(self.blocked_elsewhere(access, asked, &error));
+                return FileOutcome::Blocked(self.blocked_elsewhere(access, asked, &error));
             }
-            Err(error) => return Served::Failed(failed(asked, &error)),
+            Err(error) => return FileOutcome::Failed(failed(asked, &error)),
         };
         if let Some(rule) = self.refuses(access, &place) {
-            return Served::Blocked(Self::blocked(&beneath, access, place, rule));
+            return FileOutcome::Blocked(Self::blocked(&beneath, access, place, rule));
         }
         let done = match call {
             FileCall::Read { line, limit, .. } => read(&beneath, &place, *line, *limit),
@@ -168,17 +168,17 @@ impl Reach {
                 written.map(|()| json!({})).map_err(|it| failed(asked, &it))
             }
         };
-        done.map_or_else(Served::Failed, Served::Done)
+        done.map_or_else(FileOutcome::Failed, FileOutcome::Done)
     }
 
-    /// The rule by which a file is refused, as the end of a sentence about it.
+    /// The rule that refuses a file, as the end of a sentence about it.
     fn refuses(&self, access: Access, place: &RepoPath) -> Option<String> {
         if (access, self.stay) == (Access::Write, Stay::Reader) {
-            return Some("not for you to change: you only read".into());
+            return Some("read-only for your task".into());
         }
         match self.zone.standing(place.as_str()) {
             Standing::Own(_) | Standing::Shared(_) => None,
-            Standing::Denied(rule) => Some(format!("in `{rule}`, which is denied to every task")),
+            Standing::Denied(rule) => Some(format!("in `{rule}`, which is denied to all tasks")),
             Standing::Outside => {
                 let is_seen = self.sees.iter().any(|it| it.contains(place.as_str()));
                 let may = access == Access::Read && is_seen;
@@ -187,32 +187,32 @@ impl Reach {
         }
     }
 
-    fn blocked(beneath: &Beneath, access: Access, place: RepoPath, rule: String) -> Blocked {
+    fn blocked(beneath: &Beneath, access: Access, place: RepoPath, rule: String) -> BlockedFile {
         let path = place.to_string();
         let (remedy, size) = match access {
             Access::Read => {
                 let file = beneath.read(&place).ok().and_then(|it| it.metadata().ok());
                 let remedy = format!(
-                    "do not read it: call `a2a_query` with the name that you need and this path, or write a \
+                    "call `a2a_query` with this path and the name you need instead of reading it, or write a \
                      line `NEED: NAME from {path}` and end your turn"
                 );
                 (remedy, file.map_or(0, |it| it.len()))
             }
             Access::Write => (WRITE_REMEDY.to_owned(), 0),
         };
-        Blocked { access, path, place: Some(place), size, rule, remedy }
+        BlockedFile { access, path, place: Some(place), size, rule, remedy }
     }
 
-    /// No path of the checkout at all.
-    fn blocked_elsewhere(&self, access: Access, asked: &str, error: &BeneathError) -> Blocked {
+    /// A path that is not in the checkout.
+    fn blocked_elsewhere(&self, access: Access, asked: &str, error: &BeneathError) -> BlockedFile {
         let path = crate::plain::one_line(asked, PATH_BYTES_MAX);
-        let rule = format!("no path that you can use: {error}");
-        let remedy = format!("stay in your zone ({})", self.zone.describe());
-        Blocked { access, path, place: None, size: 0, rule, remedy }
+        let rule = format!("not a usable path: {error}");
+        let remedy = format!("use paths in your zone ({})", self.zone.describe());
+        BlockedFile { access, path, place: None, size: 0, rule, remedy }
     }
 }
 
-const WRITE_REMEDY: &str = "what you change there is never taken: do your task without it, or report it as \
+const WRITE_REMEDY: &str = "changes there are discarded: do your task without it, or report it as \
     failed and name this path";
 
 fn read(
@@ -255,7 +255,7 @@ mod tests {
         RepoPath::parse(text).expect("a path")
     }
 
-    fn reach() -> Reach {
+    fn reach() -> FileScope {
         let zone = Zone {
             region: vec![path("ui")],
             shared: vec![path("Cargo.lock")],
@@ -263,7 +263,7 @@ mod tests {
         };
         let outline: Outline =
             Arc::new(|it| Box::pin(async move { Some(format!("outline of {it}")) }));
-        Reach { zone, sees: vec![path("lib"), path("ui")], stay: Stay::Owner, outline }
+        FileScope { zone, sees: vec![path("lib"), path("ui")], stay: Stay::Owner, outline }
     }
 
     fn checkout() -> tempfile::TempDir {
@@ -294,40 +294,40 @@ mod tests {
 
     /// S0-098: a method and its parameters give a result.
     #[test]
-    fn the_zone_is_read_and_written() {
+    fn files_in_the_zone_can_be_read_and_written() {
         let root = checkout();
         let root = root.path();
         for (file, content) in
             [("ui/a.txt", "one\ntwo\nthree\n"), ("Cargo.lock", "lock"), ("lib/b", "b")]
         {
             let served = reach().serve(root, &read(root, file));
-            let Served::Done(answer) = served else { panic!("{file}: {served:?}") };
+            let FileOutcome::Done(answer) = served else { panic!("{file}: {served:?}") };
             assert_eq!(answer, json!({ "content": content }));
         }
         for file in ["ui/a.txt", "ui/new/b.txt", "Cargo.lock"] {
             let served = reach().serve(root, &write(root, file));
-            assert!(matches!(served, Served::Done(_)), "{file}: {served:?}");
+            assert!(matches!(served, FileOutcome::Done(_)), "{file}: {served:?}");
             assert_eq!(fs::read_to_string(root.join(file)).expect("it"), "new");
         }
         let lines = FileCall::Read { path: "ui/a.txt".into(), line: Some(2), limit: Some(1) };
         fs::write(root.join("ui/a.txt"), "one\ntwo\nthree\n").expect("a file");
         let served = reach().serve(root, &lines);
         assert!(
-            matches!(&served, Served::Done(it) if *it == json!({"content": "two\n"})),
+            matches!(&served, FileOutcome::Done(it) if *it == json!({"content": "two\n"})),
             "{served:?}"
         );
     }
 
-    /// S0-045: what lies outside is refused, with what the agent needs instead.
+    /// S0-045: a file outside is refused, with its outline.
     #[tokio::test]
-    async fn what_lies_outside_is_blocked_with_its_outline() {
+    async fn a_file_outside_is_blocked_with_its_outline() {
         let root = checkout();
         let root = root.path();
-        let Served::Blocked(blocked) = reach().serve(root, &read(root, "core/auth.rs")) else {
-            panic!("it is outside")
+        let FileOutcome::Blocked(blocked) = reach().serve(root, &read(root, "core/auth.rs")) else {
+            panic!("it should be blocked")
         };
         assert_eq!((blocked.access, blocked.path.as_str()), (Access::Read, "core/auth.rs"));
-        let (error, bytes_saved) = blocked.told(&reach().outline).await;
+        let (error, bytes_saved) = blocked.answer(&reach().outline).await;
         assert_eq!((error.code, bytes_saved), (-32001, 1_000 - 23));
         assert_eq!(error.data["outline"], "outline of core/auth.rs");
         for part in ["outside your zone (ui)", "a2a_query", "NEED: NAME from core/auth.rs"] {
@@ -341,32 +341,35 @@ mod tests {
             ("../x", "outside"),
         ] {
             let served = reach().serve(root, &write(root, file));
-            let Served::Blocked(blocked) = served else { panic!("{file}: {served:?}") };
-            let (error, bytes_saved) = blocked.told(&reach().outline).await;
+            let FileOutcome::Blocked(blocked) = served else { panic!("{file}: {served:?}") };
+            let (error, bytes_saved) = blocked.answer(&reach().outline).await;
             assert_eq!((blocked.access, error.code, bytes_saved), (Access::Write, -32001, 0));
             assert!(error.message.contains(part), "{}", error.message);
             assert!(error.data.get("outline").is_none());
         }
         assert_eq!(fs::read_to_string(root.join("lib/b")).expect("it"), "b");
         let served = reach().serve(root, &read(root, "ui/secret/key"));
-        assert!(matches!(served, Served::Blocked(_)), "{served:?}");
+        assert!(matches!(served, FileOutcome::Blocked(_)), "{served:?}");
     }
 
-    /// The zone is asked where a link leads, not where it stands.
+    /// The target of a link is checked, not its location.
     #[test]
-    fn a_link_is_judged_by_where_it_leads() {
+    fn a_link_is_checked_by_its_target() {
         let root = checkout();
         let root = root.path();
         std::os::unix::fs::symlink("../core/auth.rs", root.join("ui/auth")).expect("a link");
         std::os::unix::fs::symlink("../ui/a.txt", root.join("core/mine")).expect("a link");
         let served = reach().serve(root, &read(root, "ui/auth"));
-        assert!(matches!(&served, Served::Blocked(it) if it.path == "core/auth.rs"), "{served:?}");
+        assert!(
+            matches!(&served, FileOutcome::Blocked(it) if it.path == "core/auth.rs"),
+            "{served:?}"
+        );
         let served = reach().serve(root, &read(root, "core/mine"));
-        assert!(matches!(served, Served::Done(_)), "{served:?}");
+        assert!(matches!(served, FileOutcome::Done(_)), "{served:?}");
     }
 
     #[test]
-    fn what_cannot_be_served_says_why() {
+    fn a_failed_request_gives_the_reason() {
         let root = checkout();
         let root = root.path();
         fs::write(root.join("ui/binary"), [0xff, 0xfe]).expect("a file");
@@ -376,14 +379,14 @@ mod tests {
             ("ui/binary", -32602, "UTF-8"),
         ] {
             let served = reach().serve(root, &read(root, file));
-            let Served::Failed(error) = served else { panic!("{file}: {served:?}") };
+            let FileOutcome::Failed(error) = served else { panic!("{file}: {served:?}") };
             assert_eq!(error.code, code, "{error:?}");
             assert!(error.message.contains(part), "{error:?}");
         }
     }
 
     #[test]
-    fn requests_are_read_leniently() {
+    fn requests_are_parsed_leniently() {
         let parse = |method: &str, mut params: Value| FileCall::parse(method, &mut params);
         assert!(parse("session/update", json!({})).is_none());
         let read = parse("fs/read_text_file", json!({"path": "/a", "line": 3, "limit": null}));

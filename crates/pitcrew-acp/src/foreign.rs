@@ -1,12 +1,12 @@
-//! Whatever an agent sends: it is answered within the stated limits, and never with a panic.
+//! Fuzz tests: any input from an agent is answered within the limits, and never causes a panic.
 
 use crate::{
     files::FileCall,
     frame::{self, Incoming},
-    plain::{one_line, plain, spelled_out},
+    plain::{escaped, one_line, plain},
     schema::{SessionUpdate, ToolCallUpdate},
     tool_use::{ToolCalls, tool_use},
-    transcript::{Line, Scribe, Transcript},
+    transcript::{Line, Transcript, TranscriptBuilder},
     usage::{TurnKind, UsageMeter},
 };
 use pitcrew_model::ToolUse;
@@ -14,7 +14,7 @@ use pitcrew_testkit::corpus;
 use serde_json::{Value, json};
 use std::{fs, io::Write, path::Path};
 
-/// Texts that reach a terminal have nothing in them that steers it.
+/// Text for a terminal contains no control sequences.
 fn assert_harmless(text: &str) {
     let steers = |it: char| it.is_control() && it != '\n' && it != '\t';
     assert!(!text.contains(steers) && !text.contains(['\u{202e}', '\u{feff}']), "{text:?}");
@@ -31,7 +31,7 @@ fn assert_describes(tool: &ToolUse) {
     texts.for_each(|it| assert_harmless(it));
 }
 
-/// What the reader does with an update or a request, but for the wire.
+/// What the reader does with an update or a request, without the connection.
 fn take_params(params: &Value, calls: &mut ToolCalls, usage: &mut UsageMeter) {
     let root = Path::new("/nowhere");
     let of = |key: &str| params.get(key).cloned().unwrap_or_default();
@@ -55,7 +55,7 @@ fn take_params(params: &Value, calls: &mut ToolCalls, usage: &mut UsageMeter) {
     }
 }
 
-/// An answer carries the id that the agent chose, and reads back as an answer.
+/// An answer contains the id that the agent chose, and parses as an answer.
 fn assert_answers(id: &Value) {
     let line = frame::answer(id, &json!({"a": 1}));
     let back: Value = serde_json::from_str(&line).expect("JSON");
@@ -68,7 +68,7 @@ fn assert_answers(id: &Value) {
     ));
 }
 
-/// A request for a file is understood, or refused in a frame of its own.
+/// A file request is parsed, or rejected with a frame.
 fn take_file(id: &Value, method: &str, params: &mut Value) {
     if let Some(Err(error)) = FileCall::parse(method, params) {
         let refusal = error.frame(id);
@@ -93,59 +93,59 @@ fn try_frame(line: &str) {
             assert_harmless(&error.message);
         }
         Ok(Incoming::Stray) => {}
-        Err(_) => assert!(!is_call(line), "a frame was not understood"),
+        Err(_) => assert!(!is_call(line), "a frame was not parsed"),
     }
     usage.end_turn(&Value::Null, TurnKind::Done);
 }
 
-/// Whether a line is a request or a notification beyond doubt, by another way of reading.
+/// Whether a line is certainly a request or a notification, checked independently of the parser.
 fn is_call(line: &str) -> bool {
     let value: Result<Value, _> = serde_json::from_str(line);
     value.is_ok_and(|it| it["method"].is_string() && it.get("id").is_none_or(Value::is_u64))
 }
 
-fn told(mut transcript: Transcript) -> Result<Vec<Line>, crate::TranscriptError> {
+fn lines(mut transcript: Transcript) -> Result<Vec<Line>, crate::TranscriptError> {
     let mut lines = transcript.read()?;
     lines.extend(transcript.open_message());
     Ok(lines)
 }
 
 #[test]
-fn any_line_of_an_agent_is_taken() {
+fn any_line_of_an_agent_is_handled() {
     corpus!("frame").check(600, |bytes| {
         let line = String::from_utf8_lossy(bytes);
         try_frame(&line);
-        let mut scribe = Scribe::default();
+        let mut builder = TranscriptBuilder::default();
         for time in 0..2 {
-            scribe.received(0, time, &line);
-            scribe.sent(1, time, &line);
+            builder.received(0, time, &line);
+            builder.sent(1, time, &line);
         }
-        scribe.take_lines().iter().for_each(|it| assert_harmless(&it.text));
+        builder.take_lines().iter().for_each(|it| assert_harmless(&it.text));
     });
 }
 
 #[test]
-fn any_text_is_made_harmless() {
+fn any_text_is_sanitized() {
     corpus!("text").check(600, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         let shown = plain(&text);
         assert_harmless(&shown);
         assert!(shown.len() <= text.len());
-        assert_eq!(plain(&shown), shown, "what is harmless stays as it is");
-        assert_harmless(&spelled_out(&text));
+        assert_eq!(plain(&shown), shown, "safe text is unchanged");
+        assert_harmless(&escaped(&text));
         let line = one_line(&text, 50);
         assert!(line.len() <= 50 && !line.contains('\n'));
     });
 }
 
-/// What was read as it grew is what is read at once, wherever the spool was cut meanwhile.
+/// Incremental reading gives the same result as reading at once, wherever the spool was cut.
 #[test]
-fn any_spool_is_read_the_same_whole_and_in_pieces() {
+fn incremental_and_whole_reads_are_equal() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("spool.ndjson");
     corpus!("spool").check(200, |bytes| {
         fs::write(&path, bytes).expect("room");
-        let whole = told(Transcript::open(&path).expect("a file")).expect("lines");
+        let whole = lines(Transcript::open(&path).expect("a file")).expect("lines");
         for line in &whole {
             assert_harmless(&line.text);
         }

@@ -1,14 +1,14 @@
-//! JSON-RPC frames: one line each, read leniently and written strictly.
+//! JSON-RPC frames, one per line: parsed leniently and written strictly.
 
 use crate::fault::Facts;
 use pitcrew_model::{EffectId, text};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What one line of an agent says.
+/// The content of a line from an agent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
-    /// The agent asks us. Its id is given back as it came.
+    /// A request of the agent. Its id is returned unchanged.
     Request {
         id: Value,
         method: String,
@@ -18,19 +18,19 @@ pub(crate) enum Incoming {
         method: String,
         params: Value,
     },
-    /// The agent answers the request with our number.
+    /// The answer to our request with this number.
     Answer {
         id: u64,
         result: Result<Value, RpcError>,
     },
-    /// Valid JSON-RPC that has no meaning here: an answer to nobody's request.
+    /// Valid JSON-RPC without a meaning here: an answer to an unknown request.
     Stray,
 }
 
-/// What the agent answers a request with.
+/// An agent's answer to a request.
 pub(crate) type Answer = Result<Value, RpcError>;
 
-/// An error that the agent answered with.
+/// An error in an agent's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RpcError {
     pub code: i64,
@@ -44,27 +44,27 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// Values in one frame: each takes many times the memory of its text.
+/// The values allowed in one frame: each takes many times the memory of its text.
 const VALUES_MAX: usize = 200_000;
-/// An id goes back as it came, so a request with a longer one cannot be answered.
+/// An id is returned unchanged, so a request with a longer one cannot be answered.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// The line is no JSON-RPC, or more of it than anybody needs.
+/// The line is not JSON-RPC, or has too many values.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoFrame;
+pub(crate) struct InvalidFrame;
 
 impl Incoming {
-    /// Reads a line. Depth is bounded by the JSON reader, so that no nesting can exhaust the stack.
-    pub fn parse(line: &str) -> Result<Self, NoFrame> {
+    /// Parses a line. The JSON parser bounds the depth, so that nesting cannot exhaust the stack.
+    pub fn parse(line: &str) -> Result<Self, InvalidFrame> {
         if line.len() > VALUES_MAX && values_count(line.as_bytes()) > VALUES_MAX {
-            return Err(NoFrame);
+            return Err(InvalidFrame);
         }
         let Ok(Value::Object(mut frame)) = serde_json::from_str(line) else {
-            return Err(NoFrame);
+            return Err(InvalidFrame);
         };
         let id = frame.remove("id");
         if id.as_ref().and_then(Value::as_str).is_some_and(|it| it.len() > ID_BYTES_MAX) {
-            return Err(NoFrame);
+            return Err(InvalidFrame);
         }
         let params = frame.remove("params").unwrap_or(Value::Null);
         match (frame.remove("method"), id) {
@@ -74,12 +74,12 @@ impl Incoming {
             (Some(Value::String(method)), None | Some(Value::Null)) => {
                 Ok(Self::Notification { method, params })
             }
-            (Some(_), _) => Err(NoFrame),
+            (Some(_), _) => Err(InvalidFrame),
             (None, id) => {
                 let result = match (frame.remove("result"), frame.remove("error")) {
                     (_, Some(error)) if !error.is_null() => Err(rpc_error(&error)),
                     (Some(result), _) => Ok(result),
-                    (None, _) => return Err(NoFrame),
+                    (None, _) => return Err(InvalidFrame),
                 };
                 match id.as_ref().and_then(Value::as_u64) {
                     Some(id) => Ok(Self::Answer { id, result }),
@@ -90,7 +90,7 @@ impl Incoming {
     }
 }
 
-/// How many values a JSON text has at most: each stands behind a comma or an opening bracket.
+/// An upper bound for the values in a JSON text: each follows a comma or an opening bracket.
 pub(crate) fn values_count(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut is_escaped) = (1, false, false);
     for byte in json {
@@ -105,37 +105,37 @@ pub(crate) fn values_count(json: &[u8]) -> usize {
     count
 }
 
-/// Takes a member out of parameters, which an agent may send as anything.
+/// Takes a member of parameters, which may be any JSON value.
 pub(crate) fn take(params: &mut Value, key: &str) -> Value {
     params.get_mut(key).map(Value::take).unwrap_or_default()
 }
 
 fn rpc_error(error: &Value) -> RpcError {
     let message = error["message"].as_str().unwrap_or("no message");
-    // Many agents put the telling part into `data`.
+    // Many agents put the details into `data`.
     let data = &error["data"];
-    let told = [data, &data["details"], &data["message"]].into_iter().find_map(Value::as_str);
-    let detail = match told {
+    let text = [data, &data["details"], &data["message"]].into_iter().find_map(Value::as_str);
+    let detail = match text {
         Some(detail) => format!(": {detail}"),
-        // What is understood anyway is not shown.
+        // Recognized fields are not displayed.
         None if Facts::are_all_of(data) => String::new(),
         None => format!(": {data}"),
     };
     let code = error["code"].as_i64().unwrap_or(0);
-    let facts = Facts::of(code, data, told.unwrap_or_default());
+    let facts = Facts::of(code, data, text.unwrap_or_default());
     let message = crate::plain::one_line(&format!("{message}{detail}"), 1_000);
     RpcError { code, message, facts }
 }
 
-/// Numbers of outgoing frames: the shim drops a number that it has sent before, so the same step
-/// of the same effect reaches the agent once, however often the effect is issued.
+/// Numbers of outgoing frames. The shim drops a number that it has sent before, so the same step of
+/// the same effect reaches the agent once, however often the effect is issued.
 pub(crate) mod number {
     use super::EffectId;
 
     /// Frames that one effect may cause.
     const PER_EFFECT: u64 = 8;
     const USAGE: u64 = 5;
-    /// Answers are numbered after the place of the request in the agent's output.
+    /// Answers are numbered by the offset of the request in the agent's output.
     const ANSWER: u64 = 1 << 63;
 
     pub fn initialize(open: EffectId) -> u64 {
@@ -160,11 +160,11 @@ pub(crate) mod number {
     pub fn cancel(prompt: EffectId) -> u64 {
         prompt.0 * PER_EFFECT + 1
     }
-    /// The same for a turn that waits for what may take long.
+    /// The same for a turn with a silent wait.
     pub fn give_up(prompt: EffectId) -> u64 {
         prompt.0 * PER_EFFECT + 2
     }
-    /// Asks for what the session has used, after the turn.
+    /// Queries the usage of the session after the turn.
     pub fn usage(prompt: EffectId) -> u64 {
         prompt.0 * PER_EFFECT + USAGE
     }
@@ -174,11 +174,11 @@ pub(crate) mod number {
     pub fn answer(offset: u64) -> u64 {
         ANSWER | offset
     }
-    /// Where the request stands that the answer with this number is for.
+    /// The offset of the request that this answer is for.
     pub fn asked_at(answer: u64) -> u64 {
         answer & !ANSWER
     }
-    /// The effect that a frame was sent for; nothing where it is an answer.
+    /// The effect that a frame was sent for, or `None` for an answer.
     pub fn effect(number: u64) -> Option<EffectId> {
         (number & ANSWER == 0).then_some(EffectId(number / PER_EFFECT))
     }
@@ -200,7 +200,7 @@ pub(crate) fn refusal(id: &Value, code: i64, message: &str) -> String {
     refusal_with(id, code, text::cut(message, 500), &Value::Null)
 }
 
-/// A refusal that carries something to go on with.
+/// A rejection with additional data.
 pub(crate) fn refusal_with(id: &Value, code: i64, message: &str, data: &Value) -> String {
     let message = text::cut(message, 2_000);
     let mut error = json!({ "code": code, "message": message });
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_leniently() {
+    fn lines_are_parsed_leniently() {
         assert_eq!(
             Incoming::parse(r#"{"jsonrpc":"2.0","id":"a","method":"m"}"#),
             Ok(Incoming::Request { id: json!("a"), method: "m".into(), params: Value::Null })
@@ -241,24 +241,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_garbage() {
+    fn other_lines_are_garbage() {
         let deep = "[".repeat(100_000);
         let nested = format!("{{\"method\":\"m\",\"params\":{deep}");
         for line in ["", "hello", "[]", "{}", "7", r#"{"id":1}"#, r#"{"method":3}"#, &deep, &nested]
         {
-            assert_eq!(Incoming::parse(line), Err(NoFrame), "{}", text::cut(line, 40));
+            assert_eq!(Incoming::parse(line), Err(InvalidFrame), "{}", text::cut(line, 40));
         }
     }
 
     /// A value takes many times the memory of its text.
     #[test]
-    fn a_crowd_of_values_is_garbage_and_a_long_text_is_not() {
+    fn many_values_are_garbage_and_a_long_text_is_not() {
         let line = |params: &str| format!(r#"{{"method":"m","params":{params}}}"#);
         for crowd in ["0,", "[],", r#""":0,"#] {
             let inner = crowd.repeat(VALUES_MAX);
             let (array, object) = (format!("[{inner}0]"), format!("{{{inner}\"k\":0}}"));
             for crowd in [array, object] {
-                assert_eq!(Incoming::parse(&line(&crowd)), Err(NoFrame));
+                assert_eq!(Incoming::parse(&line(&crowd)), Err(InvalidFrame));
             }
         }
         let text = format!("\"{}\"", r#",[{\",\\"#.repeat(VALUES_MAX));
@@ -267,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_too_long_to_be_given_back_is_garbage() {
+    fn an_oversized_id_is_garbage() {
         let line = |length| format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length));
         assert!(Incoming::parse(&line(ID_BYTES_MAX)).is_ok());
-        assert_eq!(Incoming::parse(&line(ID_BYTES_MAX + 1)), Err(NoFrame));
+        assert_eq!(Incoming::parse(&line(ID_BYTES_MAX + 1)), Err(InvalidFrame));
     }
 
     #[test]
-    fn numbers_of_effects_and_answers_never_meet() {
+    fn numbers_of_effects_and_answers_are_distinct() {
         let (first, second) = (EffectId(7), EffectId(8));
         assert!(number::set_model(first) < number::prompt(second));
         assert!(number::answer(0) > number::cancel(EffectId(u64::MAX / 16)));

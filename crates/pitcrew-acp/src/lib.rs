@@ -1,10 +1,11 @@
 //! Drives one coding agent over the Agent Client Protocol.
 //!
-//! `open` starts an agent behind a shim and agrees on a session, `attach` comes back to one,
-//! `Session` gives it turns, `SessionEvents` tells what it wants and does meanwhile. This crate owns the wire: it knows every
-//! frame by the effect that caused it, so that the traffic can be read back from the spool. It
-//! never decides anything: permissions, reminders and retries are other people's business. Nothing
-//! that an agent sends is believed, and nothing that it sends can do more than end its own attempt.
+//! `open` starts an agent behind a shim and creates a session, `attach` reattaches to one,
+//! `Session` runs turns, and `SessionEvents` delivers the agent's requests and activity. This crate
+//! owns the wire protocol: it derives the number of every frame from the effect that caused it, so
+//! that the traffic can be reconstructed from the spool. It makes no decisions about permissions,
+//! reminders or retries. It trusts nothing that an agent sends; the worst an agent can do is end
+//! its own attempt.
 
 mod schema;
 mod plain;
@@ -32,7 +33,7 @@ mod foreign;
 pub use attach::{AttachError, AttachErrorKind, Reattached, attach};
 pub use error::{OpenError, TurnError};
 pub use events::{Event, SessionEvents};
-pub use files::{Outline, Outlined, Reach};
+pub use files::{FileScope, Outline, Outlined};
 pub use need::Need;
 pub use open::{Launch, McpOverHttp, McpServer, open, open_prepared};
 pub use order::{OrderError, order_in};

@@ -1,33 +1,33 @@
-//! Finds the lines of a message that ask for something: `NEED: SYMBOL [from PATH]`.
+//! Finds questions in a message: lines of the form `NEED: SYMBOL [from PATH]`.
 //!
-//! A message comes in pieces that are cut anywhere, so a line is looked at when its end has come.
-//! What stands in a code block is an example, not a question.
+//! A message arrives in arbitrary chunks, so a line is parsed when it is complete. Lines in a code
+//! block are examples, not questions.
 
 use pitcrew_model::{limits, text};
 
 const MARK: &str = "NEED:";
-/// A longer line asks for nothing.
+/// A longer line is not a question.
 const LINE_BYTES_MAX: usize = 600;
 
-/// What an agent needs to know, in its own words.
+/// What an agent asked for, as it wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     pub symbol: String,
-    /// Where the agent thinks it is.
+    /// Where the agent expects it.
     pub from: Option<String>,
 }
 
 /// The questions of one turn.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
-    /// The line that has no end yet, or the beginning of it.
+    /// The start of a line that is not complete yet.
     line: String,
     is_long: bool,
     fence: Option<Fence>,
     found: Vec<Need>,
 }
 
-/// What a code block began with, and ends with.
+/// The opening fence of a code block.
 #[derive(Clone, Copy, Debug)]
 struct Fence {
     mark: char,
@@ -51,7 +51,7 @@ impl Needs {
         }
     }
 
-    /// The message is over: by a tool call, or with the turn.
+    /// Ends the message, at a tool call or at the end of the turn.
     pub fn end_message(&mut self) {
         self.end_line();
         self.fence = None;
@@ -83,14 +83,14 @@ impl Needs {
     }
 }
 
-/// The fence that a line is, and whether nothing else stands in it.
+/// The fence in a line, and whether the line contains nothing else.
 fn fence(line: &str) -> Option<(Fence, bool)> {
     let inner = line.trim_start_matches(' ');
     let mark = inner.chars().next().filter(|it| matches!(it, '`' | '~'))?;
     let rest = inner.trim_start_matches(mark);
     let count = inner.len() - rest.len();
     let is_fence = count >= 3 && line.len() - inner.len() <= 3;
-    // Three backticks and a fourth further on are code in a sentence.
+    // Three backticks and a fourth later in the line are inline code.
     let is_code = mark == '`' && rest.contains('`');
     (is_fence && !is_code).then(|| (Fence { mark, count }, rest.trim().is_empty()))
 }
@@ -103,13 +103,13 @@ fn need(line: &str) -> Option<Need> {
     };
     let fits = |it: &str| !it.is_empty() && it.len() <= limits::NAME_BYTES_MAX;
     let from = from.filter(|it| fits(it));
-    // It repeats what it was taught.
+    // The placeholder from the instructions.
     let is_lesson = symbol == "NAME" && from == Some("PATH");
     (fits(symbol) && !is_lesson)
         .then(|| Need { symbol: symbol.to_owned(), from: from.map(str::to_owned) })
 }
 
-/// A name without the marks that people put around it.
+/// A name without surrounding quotes and backticks.
 fn bare(text: &str) -> &str {
     let is_mark = |it: char| matches!(it, '`' | '"' | '\'' | '*');
     text.trim().trim_end_matches(['.', ',', ';']).trim_matches(is_mark).trim()
@@ -133,9 +133,9 @@ mod tests {
         needs.take().into_iter().map(show).collect()
     }
 
-    /// S0-042: what an agent needs is found in its words.
+    /// S0-042: questions are found in an agent's text.
     #[test]
-    fn a_line_of_its_own_asks() {
+    fn a_need_line_is_a_question() {
         assert_eq!(
             needs(&["NEED: AuthValidator from core/auth.rs"]),
             ["AuthValidator@core/auth.rs"]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_block_asks_for_nothing() {
+    fn a_code_block_is_not_a_question() {
         assert_eq!(needs(&["```\nNEED: a\n```\nNEED: b"]), ["b@"]);
         assert_eq!(needs(&["~~~~ text\nNEED: a\n~~~\nNEED: b\n```\n~~~~~\nNEED: c"]), ["c@"]);
         assert_eq!(needs(&["```\n```not the end\nNEED: a\n"]), [""; 0]);
@@ -173,7 +173,7 @@ mod tests {
         needs.say("```\nNEED: a\nNE");
         needs.end_message();
         needs.say("NEED: b");
-        assert_eq!(shown(needs), ["b@"], "the next message begins anew");
+        assert_eq!(shown(needs), ["b@"], "the next message starts afresh");
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_asks_a_few_things_and_each_once() {
+    fn a_turn_has_few_and_distinct_questions() {
         let many: Vec<String> = (0..100).map(|it| format!("NEED: s{}\n", it / 2)).collect();
         assert_eq!(needs(&[&many.concat()]).len(), limits::NEEDS_PER_TURN_MAX);
         assert!(needs(&[&format!("NEED: {}", "x".repeat(10_000))]).is_empty());
@@ -195,9 +195,9 @@ mod tests {
     }
 
     proptest! {
-        /// It does not matter where a message is cut.
+        /// The position of chunk boundaries does not matter.
         #[test]
-        fn pieces_are_as_good_as_the_whole(
+        fn chunks_and_the_whole_give_the_same_questions(
             lines in prop::collection::vec(
                 prop_oneof![
                     Just("NEED: a from b"), Just("NEED: c"), Just("```"), Just("~~~"), Just("日本"),
@@ -216,9 +216,9 @@ mod tests {
             prop_assert_eq!(needs(&pieces), needs(&[&whole]));
         }
 
-        /// Nothing that is said is kept but what asks.
+        /// Only questions are kept.
         #[test]
-        fn whatever_is_said_is_bounded(chunks in prop::collection::vec(".{0,300}", 0..40)) {
+        fn memory_is_bounded_for_any_text(chunks in prop::collection::vec(".{0,300}", 0..40)) {
             let mut needs = Needs::default();
             for chunk in &chunks {
                 needs.say(chunk);

@@ -1,7 +1,7 @@
-//! What an agent lets its client choose for a session: the permission mode and the model.
+//! The settings that an agent offers for a session: the permission mode and the model.
 //!
-//! Read by hand from the answer to `session/new`: agents offer the same thing as an option, as
-//! modes, or in a way that the protocol has left behind.
+//! Parsed by hand from the answer to `session/new`: agents offer them as an option, as modes, or in
+//! a deprecated form.
 
 use crate::{
     frame::number,
@@ -12,23 +12,23 @@ use pitcrew_model::EffectId;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Choices of one setting that are looked at.
+/// Choices of one setting that are examined.
 const CHOICES_MAX: usize = 1_000;
-/// Choices that are named where the wanted one is not among them.
+/// Choices that an error message lists.
 const NAMED_MAX: usize = 8;
 const NAME_BYTES_MAX: usize = 80;
 
-/// What can be chosen.
+/// A setting of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting<'a> {
     Mode,
     Model {
-        /// The category or the id of its option, where that is not `model`.
+        /// The category or the id of its option, if that is not `model`.
         option: Option<&'a str>,
     },
 }
 
-/// A request that sets something.
+/// A request that changes a setting.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Change {
     pub number: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Change {
 }
 
 impl Setting<'_> {
-    /// The word for it in the protocol, and in ours.
+    /// The protocol's word for it, and ours.
     fn word(self) -> &'static str {
         match self {
             Self::Mode => "mode",
@@ -52,8 +52,8 @@ impl Setting<'_> {
         }
     }
 
-    /// What has to be sent for a session to be as wanted; nothing where it is so already. The error
-    /// says what the agent offers instead.
+    /// The request that is needed to select `wanted`, or `None` if it is selected already. The
+    /// error lists what the agent offers.
     pub fn change(
         self,
         session: &Value,
@@ -62,7 +62,9 @@ impl Setting<'_> {
     ) -> Result<Option<Change>, String> {
         let Some(offer) = self.offer(session) else {
             let word = self.word();
-            return Err(format!("{word} `{wanted}` is wanted, and it lets nobody choose a {word}"));
+            return Err(format!(
+                "{word} `{wanted}` is configured, but the agent does not let clients choose a {word}"
+            ));
         };
         let Some(choice) = offer.find(wanted) else { return Err(self.missing(&offer, wanted)) };
         if offer.current == Some(&choice.id) {
@@ -70,16 +72,16 @@ impl Setting<'_> {
         }
         let id = SessionId::new(session["sessionId"].as_str().unwrap_or_default());
         let (method, params) = match offer.way {
-            Way::Option(option) => {
+            Method::Option(option) => {
                 let request =
                     SetSessionConfigOptionRequest::new(id, option.to_owned(), choice.id.as_str());
                 ("session/set_config_option", serde_json::to_value(request))
             }
-            Way::Mode => {
+            Method::Mode => {
                 let request = SetSessionModeRequest::new(id, choice.id.clone());
                 ("session/set_mode", serde_json::to_value(request))
             }
-            Way::Model => {
+            Method::Model => {
                 ("session/set_model", Ok(json!({ "sessionId": id, "modelId": choice.id })))
             }
         };
@@ -87,12 +89,12 @@ impl Setting<'_> {
         Ok(Some(Change { number: self.number(open), method, params }))
     }
 
-    /// What the agent says that the session is set to.
+    /// The current value according to the agent.
     pub fn current(self, session: &Value) -> Option<&str> {
         self.offer(session)?.current
     }
 
-    /// Whether the agent, in its answer to such a change, says that it is still set otherwise.
+    /// Whether the agent's answer to a change shows another value.
     pub fn differs(self, answer: &Value, change: &Change) -> bool {
         let now = self.option(answer).and_then(|it| it.current);
         now.is_some_and(|it| change.params["value"].as_str().is_some_and(|wanted| wanted != it))
@@ -101,11 +103,11 @@ impl Setting<'_> {
     fn offer<'s>(&self, session: &'s Value) -> Option<Offer<'s>> {
         self.option(session).or_else(|| match self {
             Self::Mode => listed(&session["modes"], "availableModes", "id", "currentModeId")
-                .map(|it| Offer { way: Way::Mode, ..it }),
-            // Of an older protocol; some still know nothing else.
+                .map(|it| Offer { way: Method::Mode, ..it }),
+            // From an older protocol version; some agents know only this form.
             Self::Model { .. } => {
                 listed(&session["models"], "availableModels", "modelId", "currentModelId")
-                    .map(|it| Offer { way: Way::Model, ..it })
+                    .map(|it| Offer { way: Method::Model, ..it })
             }
         })
     }
@@ -122,31 +124,31 @@ impl Setting<'_> {
         };
         let option = listed_by("category").or_else(|| listed_by("id"))?;
         let offer = listed(option, "options", "value", "currentValue")?;
-        Some(Offer { way: Way::Option(option["id"].as_str()?), ..offer })
+        Some(Offer { way: Method::Option(option["id"].as_str()?), ..offer })
     }
 
     fn missing(self, offer: &Offer<'_>, wanted: &str) -> String {
         let mut near: Vec<(usize, &Choice)> =
-            offer.choices.iter().map(|it| (likeness(&it.id, wanted), it)).collect();
-        // Stable: what is equally far stays in the order of the agent.
+            offer.choices.iter().map(|it| (similarity(&it.id, wanted), it)).collect();
+        // A stable sort: equally similar names stay in the agent's order.
         near.sort_by_key(|it| std::cmp::Reverse(it.0));
         let names: Vec<String> =
             near.iter().take(NAMED_MAX).map(|it| one_line(&it.1.id, NAME_BYTES_MAX)).collect();
         let more = near.len().saturating_sub(NAMED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let word = self.word();
-        format!("it has no {word} `{wanted}`; its {word}s: {}{more}", names.join(", "))
+        format!("the agent has no {word} `{wanted}`; its {word}s: {}{more}", names.join(", "))
     }
 }
 
 struct Offer<'a> {
-    way: Way<'a>,
+    way: Method<'a>,
     current: Option<&'a str>,
     choices: Vec<Choice>,
 }
 
-/// How it is set.
-enum Way<'a> {
+/// How to set it.
+enum Method<'a> {
     /// An option with this id.
     Option(&'a str),
     Mode,
@@ -159,7 +161,7 @@ struct Choice {
 }
 
 impl Offer<'_> {
-    /// By its id, by its name, or by the last part of an id that is an address.
+    /// By its id, its name, or the fragment of an id that is a URL.
     fn find(&self, wanted: &str) -> Option<&Choice> {
         let is_part = |it: &&Choice| it.id.rsplit_once('#').is_some_and(|it| it.1 == wanted);
         let is_name = |it: &&Choice| it.name.eq_ignore_ascii_case(wanted);
@@ -180,11 +182,11 @@ fn listed<'a>(of: &'a Value, list: &str, id: &str, current: &str) -> Option<Offe
         Some(Choice { id: it[id].as_str()?.to_owned(), name })
     });
     let choices = choices.collect();
-    Some(Offer { way: Way::Mode, current: of[current].as_str(), choices })
+    Some(Offer { way: Method::Mode, current: of[current].as_str(), choices })
 }
 
-/// How much two names have in common: the pairs of neighbouring letters that are in both.
-fn likeness(one: &str, other: &str) -> usize {
+/// The similarity of two names: the number of adjacent letter pairs in common.
+fn similarity(one: &str, other: &str) -> usize {
     let pairs = |it: &str| -> BTreeSet<[u8; 2]> {
         let lower = it.to_ascii_lowercase();
         lower.as_bytes().windows(2).map(|it| [it[0], it[1]]).collect()
@@ -219,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_already_is_not_set_again() {
+    fn a_current_value_is_not_set_again() {
         assert_eq!(change(Setting::Mode, &session(), "agent"), None);
         assert_eq!(change(MODEL, &session(), "Big"), None);
     }
 
     #[test]
-    fn an_option_goes_before_modes_and_its_choices_may_be_grouped() {
+    fn an_option_takes_precedence_over_modes_and_may_be_grouped() {
         let method = "session/set_config_option";
         for wanted in ["plan", "Plan it", "https://x#plan"] {
             let params = json!({"sessionId": "s1", "configId": "perm", "value": "https://x#plan"});
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_and_the_older_way_for_models_are_known() {
+    fn modes_and_the_deprecated_form_for_models_work() {
         let session = json!({
             "sessionId": "s1",
             "modes": {"currentModeId": "auto", "availableModes": [{"id": "auto"}, {"id": "ask"}]},
@@ -262,27 +264,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_offered_is_told_with_what_is() {
+    fn an_unknown_choice_lists_the_offered_ones() {
         let missing = |setting: Setting<'_>, wanted| {
             setting.change(&session(), wanted, OPEN).expect_err("it is not offered")
         };
         assert_eq!(
             missing(Setting::Mode, "yolo"),
-            "it has no mode `yolo`; its modes: agent, https://x#plan"
+            "the agent has no mode `yolo`; its modes: agent, https://x#plan"
         );
         assert_eq!(
             missing(MODEL, "smaller"),
-            "it has no model `smaller`; its models: small-1, big-2"
+            "the agent has no model `smaller`; its models: small-1, big-2"
         );
         let nothing = Setting::Mode.change(&json!({"sessionId": "s1"}), "ask", OPEN);
-        let reason = "mode `ask` is wanted, and it lets nobody choose a mode";
+        let reason = "mode `ask` is configured, but the agent does not let clients choose a mode";
         assert_eq!(nothing, Err(reason.to_owned()));
     }
 
     #[test]
-    fn an_agent_that_keeps_its_setting_is_found_out() {
+    fn an_agent_that_keeps_its_setting_is_detected() {
         let change = Setting::Mode.change(&session(), "plan", OPEN).expect("offered").expect("new");
         assert!(Setting::Mode.differs(&session(), &change));
-        assert!(!Setting::Mode.differs(&Value::Null, &change), "most do not say");
+        assert!(!Setting::Mode.differs(&Value::Null, &change), "most agents do not report it");
     }
 }

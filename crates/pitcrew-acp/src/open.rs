@@ -1,10 +1,10 @@
-//! Starting an agent and agreeing on a session with it.
+//! Starts an agent and opens a session with it.
 
 use crate::{
-    Profile, Reach, Session, SessionEvents,
+    FileScope, Profile, Session, SessionEvents,
     connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
-    events::Asked,
+    events::QueuedRequest,
     frame::{Answer, number},
     offer::Setting,
     plain,
@@ -29,36 +29,36 @@ use std::{
 };
 use tokio::{sync::mpsc, time::timeout};
 
-/// Requests of an agent that may wait to be taken before it is not read on.
+/// Queued requests of an agent before its output is no longer read.
 const PERMISSIONS_QUEUED_MAX: usize = 16;
 
-/// The id of a session is kept, and goes back to the agent as it came.
+/// The longest session id: it is kept, and returned to the agent unchanged.
 const SESSION_ID_BYTES_MAX: usize = 1_024;
 const ERROR_BYTES_MAX: usize = 1_000;
 
-/// How long a shim of an earlier start may take to answer, or to be gone.
+/// How long a shim of an earlier start may take to answer or to exit.
 const PREDECESSOR_END_MAX: Duration = Duration::from_secs(15);
 
-/// An agent to be started.
+/// An agent to start.
 pub struct Launch {
     pub shim: ShimSpec,
-    /// Our own executable, which is the shim's program.
+    /// Our own executable, which is also the shim's program.
     pub program: PathBuf,
     /// The checkout.
     pub cwd: PathBuf,
-    /// The MCP server that the agent is given.
+    /// The MCP server for the agent.
     pub mcp: McpServer,
-    /// What is known of its backend.
+    /// The properties of its backend.
     pub profile: Profile,
-    /// The files that it reaches through us. None: it is not offered to.
-    pub reach: Option<Reach>,
-    /// Numbers the frames.
+    /// The files that it reaches through us. If `None`, file access is not offered.
+    pub reach: Option<FileScope>,
+    /// Determines the numbers of the frames.
     pub effect: EffectId,
-    /// For each answer: `limits::INITIALIZE_TIMEOUT_MS` unless somebody knows better.
+    /// The timeout of each answer; usually `limits::INITIALIZE_TIMEOUT_MS`.
     pub timeout: Duration,
 }
 
-/// An MCP server that the agent starts for itself, on stdio; or asks over HTTP, where it can.
+/// An MCP server that the agent starts over stdio, or reaches over HTTP if it supports that.
 #[derive(Clone, Debug)]
 pub struct McpServer {
     pub name: String,
@@ -68,7 +68,7 @@ pub struct McpServer {
     pub http: Option<McpOverHttp>,
 }
 
-/// Where the same server answers over HTTP, and what the agent proves itself with.
+/// The URL of the same server over HTTP, and the agent's token.
 #[derive(Clone, Debug)]
 pub struct McpOverHttp {
     pub url: String,
@@ -81,23 +81,23 @@ impl Launch {
         Connection::new(shim, cwd, profile, self.reach.clone())
     }
 
-    /// What people know the agent by.
-    fn called(&self) -> &str {
+    /// The agent's display name.
+    fn display_name(&self) -> &str {
         let program = self.shim.argv.first().map_or("", String::as_str);
         let file = Path::new(program).file_name().and_then(|it| it.to_str()).unwrap_or(program);
         self.profile.title.as_deref().unwrap_or(file)
     }
 }
 
-/// Starts the agent, initializes it and makes a session. After an error nothing of it is left
-/// running; when this is dropped half-way, the shim has lost its client and the lease runs.
+/// Starts the agent, initializes it and creates a session. After an error nothing of it is left
+/// running. If this future is dropped, the shim has lost its client and the lease runs.
 ///
-/// An agent that was started for the same attempt and works on is not started again: what was said
-/// to it is not said twice.
+/// An agent that was started for the same attempt and still runs is not started again, and no frame
+/// is sent to it twice.
 pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError> {
     if let Some(wire) = resume(&launch).await {
         match settle(wire, &launch).await {
-            // It was at its end when we came; the order still stands.
+            // It was exiting when we attached; the effect still has to be done.
             Err(Failure::AgentExited { .. }) => {}
             opened => return opened.map_err(|failure| failed(&launch, failure)),
         }
@@ -109,19 +109,21 @@ pub async fn open(launch: Launch) -> Result<(Session, SessionEvents), OpenError>
     settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
 }
 
-/// The same with a shim that was made ready for it, where it is the same agent that was expected.
+/// The same with a prepared shim, if that matches the agent.
 pub async fn open_prepared(
     launch: Launch,
     prepared: Option<PreparedShim>,
 ) -> Result<(Session, SessionEvents), OpenError> {
-    let Some((shim, events)) = begun(&launch, prepared).await else { return open(launch).await };
+    let Some((shim, events)) = start_prepared(&launch, prepared).await else {
+        return open(launch).await;
+    };
     let connection = launch.connection(shim);
     let wire = Wire { connection, events, before: CaughtUp::default() };
     settle(wire, &launch).await.map_err(|failure| failed(&launch, failure))
 }
 
-/// Nothing where the agent has to be started; then nothing is left of what was made ready.
-async fn begun(
+/// Returns `None` if the agent has to be started; then nothing prepared is left.
+async fn start_prepared(
     launch: &Launch,
     prepared: Option<PreparedShim>,
 ) -> Option<(ShimHandle, ShimEvents)> {
@@ -130,12 +132,12 @@ async fn begun(
         prepared.end().await;
         return None;
     }
-    // Whatever is wrong with it, who starts the agent again hears of it, or does better.
+    // Ignores the error: starting the agent again reports it, or succeeds.
     prepared.go().await.ok()
 }
 
-/// The agent of an earlier start of the same attempt, if it lives. One that is at its end is
-/// waited for.
+/// Attaches to the agent of an earlier start of the same attempt, if it is alive. Waits for one
+/// that is exiting.
 async fn resume(launch: &Launch) -> Option<Wire> {
     let found = attach_shim(&launch.shim.dir, PREDECESSOR_END_MAX).await.ok()?;
     let Presence::Alive { spooled, .. } = found.presence else { return None };
@@ -148,8 +150,8 @@ fn failed(launch: &Launch, failure: Failure) -> OpenError {
     OpenError { failure: never_ran(&program, failure), program }
 }
 
-/// In a box the launcher runs before the agent, and says why it could not become it: nothing gets
-/// better by trying again.
+/// In a sandbox the launcher runs before the agent, and reports why it could not execute it. A
+/// retry would not help.
 fn never_ran(program: &str, failure: Failure) -> Failure {
     let Failure::AgentExited { output, .. } = &failure else { return failure };
     let Some(reason) = output.strip_prefix(CONFINE_SAYS) else { return failure };
@@ -167,7 +169,7 @@ async fn settle(wire: Wire, launch: &Launch) -> Result<(Session, SessionEvents),
     }
 }
 
-/// A connection with what passes on it.
+/// A connection and its incoming traffic.
 pub(crate) struct Wire {
     pub connection: Connection,
     pub events: ShimEvents,
@@ -175,13 +177,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Reads what passed before we came, up to `spooled`.
+    /// Reads the earlier traffic, up to `spooled`.
     pub async fn caught_up(connection: Connection, mut events: ShimEvents, spooled: u64) -> Self {
         let before = catch_up(&connection, &mut events, spooled).await;
         Self { connection, events, before }
     }
 
-    pub fn listen(self) -> (Arc<Connection>, Reader, mpsc::Receiver<Asked>) {
+    pub fn listen(self) -> (Arc<Connection>, Reader, mpsc::Receiver<QueuedRequest>) {
         let Self { connection, events, before } = self;
         let connection = Arc::new(connection);
         let (sender, permissions) = mpsc::channel(PERMISSIONS_QUEUED_MAX);
@@ -193,9 +195,9 @@ impl Wire {
 pub(crate) fn session(
     connection: Arc<Connection>,
     reader: Reader,
-    permissions: mpsc::Receiver<Asked>,
+    permissions: mpsc::Receiver<QueuedRequest>,
     opened_by: EffectId,
-    agreed: Agreed,
+    agreed: Negotiated,
 ) -> (Session, SessionEvents) {
     let inner = Arc::new(Inner { connection, _reader: reader, opened_by, agreed });
     let events = SessionEvents::new(inner.clone(), permissions);
@@ -207,7 +209,7 @@ fn not_started(error: &ShimError) -> Failure {
         ShimErrorKind::AgentMissing { reason } => {
             Failure::AgentMissing { program: error.program.clone(), message: reason.clone() }
         }
-        // Trouble of ours, which another attempt may not meet.
+        // A problem on our side, which another attempt may not have.
         ShimErrorKind::AlreadyRunning
         | ShimErrorKind::NotStarted { .. }
         | ShimErrorKind::Gone(_)
@@ -217,8 +219,8 @@ fn not_started(error: &ShimError) -> Failure {
     }
 }
 
-/// What both sides agreed on.
-pub(crate) struct Agreed {
+/// The negotiated session.
+pub(crate) struct Negotiated {
     pub agent_name: String,
     pub session: SessionId,
     pub can_close: bool,
@@ -226,8 +228,8 @@ pub(crate) struct Agreed {
     pub can_resume: bool,
 }
 
-impl Agreed {
-    /// `otherwise` is the name of an agent that does not say its own.
+impl Negotiated {
+    /// `otherwise` is the name of an agent that does not report its own.
     pub fn new(
         agent: &InitializeResponse,
         session: NewSessionResponse,
@@ -258,8 +260,8 @@ impl Agreed {
     }
 }
 
-async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failure> {
-    // No terminal of ours, and files only where that is known to work: agents use their own, and
+async fn agree(connection: &Connection, launch: &Launch) -> Result<Negotiated, Failure> {
+    // We offer no terminal, and files only where that is known to work: agents have their own, and
     // the next protocol version removes both.
     let has_files = launch.reach.is_some();
     let files = FileSystemCapabilities::new().read_text_file(has_files).write_text_file(has_files);
@@ -271,14 +273,16 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
     let agent: InitializeResponse = readable("initialize", &answer)?;
     if agent.protocol_version != ProtocolVersion::V1 {
         let version = serde_json::to_value(agent.protocol_version).unwrap_or_default();
-        let message = format!("the agent speaks version {version}; only version 1 is understood");
+        let message =
+            format!("the agent uses protocol version {version}; only version 1 is supported");
         return Err(Failure::Protocol { message });
     }
     let new_session =
         NewSessionRequest::new(launch.cwd.clone()).mcp_servers(vec![offered(&launch.mcp, &agent)]);
     let step = connection.request(number::new_session(launch.effect), "session/new", &new_session);
     let session = answered(connection, "session/new", launch.timeout, step).await?;
-    let agreed = Agreed::new(&agent, readable("session/new", &session)?, launch.called())?;
+    let agreed =
+        Negotiated::new(&agent, readable("session/new", &session)?, launch.display_name())?;
     let profile = &launch.profile;
     let model = Setting::Model { option: profile.model_option.as_deref() };
     for (setting, wanted) in [(Setting::Mode, &profile.mode), (model, &profile.model)] {
@@ -289,10 +293,10 @@ async fn agree(connection: &Connection, launch: &Launch) -> Result<Agreed, Failu
     Ok(agreed)
 }
 
-/// Sets what the profile wants, before the first word to the model.
+/// Applies the profile's settings before the first prompt.
 ///
-/// Whether anything is sent depends on the answer to `session/new` alone, and it has a number of its
-/// own: whoever comes back to a start that broke off here sends the same, or finds it answered.
+/// Whether a request is sent depends only on the answer to `session/new`, and it has its own
+/// number: a process that resumes an interrupted start sends the same, or finds it answered.
 async fn set(
     connection: &Connection,
     launch: &Launch,
@@ -300,10 +304,10 @@ async fn set(
     setting: Setting<'_>,
     wanted: &str,
 ) -> Result<(), Failure> {
-    let called = || launch.called().to_owned();
+    let display_name = || launch.display_name().to_owned();
     let unfit = |message| match setting {
-        Setting::Mode => Failure::AgentMissing { program: called(), message },
-        Setting::Model { .. } => Failure::ModelMissing { agent: called(), message },
+        Setting::Mode => Failure::AgentMissing { program: display_name(), message },
+        Setting::Model { .. } => Failure::ModelMissing { agent: display_name(), message },
     };
     let Some(change) = setting.change(session, wanted, launch.effect).map_err(unfit)? else {
         return Ok(());
@@ -311,7 +315,7 @@ async fn set(
     let step = connection.request(change.number, change.method, &change.params);
     let answer = answered(connection, change.method, launch.timeout, step).await?;
     if setting.differs(&answer, &change) {
-        return Err(unfit(format!("it says that it took `{wanted}`, and kept what it had")));
+        return Err(unfit(format!("the agent accepted `{wanted}` but kept its previous setting")));
     }
     Ok(())
 }
@@ -344,7 +348,7 @@ async fn answered(
         }
     };
     answer.map_err(|error| {
-        let message = format!("`{method}` was refused: {error}");
+        let message = format!("`{method}` failed: {error}");
         match connection.cause(&error) {
             ErrorCause::Auth => Failure::Auth { message },
             ErrorCause::Quota { until } => Failure::Quota { until, message },
@@ -356,8 +360,8 @@ async fn answered(
 
 fn readable<T: DeserializeOwned>(method: &str, answer: &Value) -> Result<T, Failure> {
     T::deserialize(answer).map_err(|error| {
-        // It may quote the whole answer.
+        // The error may quote the whole answer.
         let error = plain::one_line(&error.to_string(), ERROR_BYTES_MAX);
-        Failure::Protocol { message: format!("the answer to `{method}` is unreadable: {error}") }
+        Failure::Protocol { message: format!("the answer to `{method}` is invalid: {error}") }
     })
 }

@@ -1,7 +1,7 @@
-//! The order of the built-in agent on the wire: a field of the request for a turn.
+//! The built-in agent's order on the wire: a field of the prompt request.
 //!
-//! It stands in `_meta`, which only the client writes. The words of a prompt quote others, so nothing
-//! looks for orders there.
+//! It is in `_meta`, which only the client writes. The text of a prompt quotes others, so no order
+//! is read from it.
 
 use pitcrew_model::BuiltinOrder;
 use serde_json::{Map, Value, json};
@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 const NAMESPACE: &str = "pitcrew";
 const FIELD: &str = "order";
 
-/// The `_meta` of a request that brings an order.
+/// The `_meta` of a request with an order.
 pub(crate) fn to_meta(order: &BuiltinOrder) -> Map<String, Value> {
     Map::from_iter([(NAMESPACE.to_owned(), json!({ FIELD: order }))])
 }
 
-/// The order that a `_meta` brings, if any. One that cannot be read is an error, and never no order.
+/// The order in a `_meta`, if any. An invalid order is an error, never ignored.
 pub fn order_in(meta: Option<&Map<String, Value>>) -> Result<Option<BuiltinOrder>, OrderError> {
     match meta.and_then(|it| it.get(NAMESPACE)?.get(FIELD)) {
         None => Ok(None),
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_read_as_it_was_sent() {
+    fn an_order_round_trips() {
         for order in [
             BuiltinOrder::Command { command: " make\r\n\n```\u{0}\u{202e} ".into() },
             BuiltinOrder::Script { script: String::new() },
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_passed_over() {
+    fn an_invalid_order_is_not_ignored() {
         let read = |meta: Value| order_in(meta.as_object());
         assert_eq!(read(json!({ "other": 1 })).expect("no order"), None);
         assert_eq!(read(json!({ "pitcrew": { "stop": 1 } })).expect("no order"), None);

@@ -1,10 +1,10 @@
-//! Text of agents, made safe to show.
+//! Makes an agent's text safe to display.
 
 use pitcrew_model::text;
 
-/// The text without what could steer a terminal or turn its reading order around.
+/// The text without terminal control sequences and bidirectional overrides.
 ///
-/// Escape sequences vanish whole; other control characters but line feeds and tabs vanish too.
+/// Whole escape sequences are removed, as are other control characters except line feeds and tabs.
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -26,8 +26,8 @@ pub(crate) fn one_line(text: &str, bytes_max: usize) -> String {
     text::cut(&line, bytes_max).to_owned()
 }
 
-/// The text with every such character spelled out, where hiding one would mislead a person who decides on it.
-pub(crate) fn spelled_out(text: &str) -> String {
+/// The text with every such character escaped: hiding one could mislead a person who decides on it.
+pub(crate) fn escaped(text: &str) -> String {
     let mut spelled = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -58,7 +58,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
                 }
             }
         }
-        // Charset selections have one more character.
+        // A charset selection has one more character.
         Some('(' | ')' | '*' | '+' | '#' | ' ') => {
             rest.next();
         }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_and_bidi_controls_vanish() {
+    fn escapes_and_bidi_controls_are_removed() {
         for (text, shown) in [
             ("\u{1b}[31mred\u{1b}[0m", "red"),
             ("\u{1b}]0;title\u{7}after", "after"),
@@ -95,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_decides_on_is_spelled_out() {
-        assert_eq!(spelled_out("rm \u{202e}x\u{1b}[8m"), "rm \\u{202e}x\\u{1b}[8m");
+    fn text_for_decisions_is_escaped() {
+        assert_eq!(escaped("rm \u{202e}x\u{1b}[8m"), "rm \\u{202e}x\\u{1b}[8m");
         assert_eq!(one_line("a\n  b\u{1b}[1m c", 4), "a b ");
     }
 }

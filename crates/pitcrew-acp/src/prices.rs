@@ -1,19 +1,19 @@
-//! What tokens cost, where their agent does not say it.
+//! Calculates the cost of tokens for agents that do not report it.
 
 use pitcrew_model::Usage;
 use std::collections::BTreeMap;
 
-/// Millionths of a US dollar for a million tokens.
+/// Millionths of a US dollar per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
     pub input: u64,
     pub output: u64,
-    /// For input that the provider had in its cache.
+    /// For input from the provider's cache.
     pub cached: u64,
 }
 
 impl Prices {
-    /// Millionths of a US dollar, rounded up: what was spent is never told as less.
+    /// Millionths of a US dollar, rounded up so that the cost is never understated.
     pub fn cost_micros(self, usage: Usage) -> u64 {
         let priced = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let sum = priced(usage.tokens_in, self.input)
@@ -23,16 +23,16 @@ impl Prices {
     }
 }
 
-/// The prices that are known when an agent is started.
+/// The prices that are known when an agent starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriceList {
     pub by_model: BTreeMap<String, Prices>,
-    /// For whatever model it works with.
+    /// For any model without its own price.
     pub otherwise: Option<Prices>,
 }
 
 impl PriceList {
-    /// The same with its cost, where the agent told none.
+    /// The usage with its cost, unless the agent reported one.
     pub(crate) fn priced(&self, usage: Usage, model: Option<&str>) -> Usage {
         let of_model = model.and_then(|it| self.by_model.get(it)).copied();
         match of_model.or(self.otherwise).filter(|_| usage.cost_micros == 0) {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_has_its_price_and_what_is_told_comes_first() {
+    fn a_reported_cost_takes_precedence_over_prices() {
         let price = |input| Prices { input, output: 15_000_000, cached: 300_000 };
         let by_model = [("large".to_owned(), price(3_000_000))].into();
         let list = PriceList { by_model, otherwise: Some(price(0)) };

@@ -1,6 +1,6 @@
-//! The only module that names the protocol library. Its majors come quickly.
+//! The only module that uses the protocol library, whose major versions change often.
 //!
-//! Only the types are used: the library's own connection could not be rebuilt from a spool.
+//! Only its types are used: the library's own connection could not be rebuilt from a spool.
 
 pub(crate) use agent_client_protocol::{
     schema::ProtocolVersion,

@@ -4,7 +4,7 @@ use crate::{
     Need, TurnError,
     connection::Connection,
     frame::{self, number},
-    open::Agreed,
+    open::Negotiated,
     order,
     schema::{CancelNotification, CloseSessionRequest, PromptRequest},
 };
@@ -17,16 +17,16 @@ use tokio::{task::JoinHandle, time::timeout};
 pub struct TurnEnd {
     pub stop: StopReason,
     pub usage: Usage,
-    /// The agent's last message of the turn, or its end.
+    /// The agent's last message of the turn, or the end of it.
     pub last_words: String,
-    /// What it asked for in its messages, in their order.
+    /// The questions in its messages, in order.
     pub needs: Vec<Need>,
 }
 
-/// A session with an agent. Clones are the same session.
+/// A session with an agent. Clones share the session.
 ///
-/// When the last clone and the events are dropped, the agent is left alone: its shim goes on until
-/// somebody comes back or the lease ends.
+/// After the last clone and the events are dropped, the agent keeps running: its shim waits until a
+/// process reattaches or the lease ends.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) inner: Arc<Inner>,
@@ -36,10 +36,10 @@ pub(crate) struct Inner {
     pub connection: Arc<Connection>,
     pub _reader: Reader,
     pub opened_by: EffectId,
-    pub agreed: Agreed,
+    pub agreed: Negotiated,
 }
 
-/// The task that reads the agent. Whoever lets it go has lost the agent.
+/// The task that reads the agent's output. Dropping it ends the connection.
 pub(crate) struct Reader(pub JoinHandle<()>);
 
 impl Drop for Reader {
@@ -49,7 +49,7 @@ impl Drop for Reader {
 }
 
 impl Session {
-    /// What the agent calls itself, with its version.
+    /// The agent's name and version.
     pub fn agent_name(&self) -> &str {
         &self.inner.agreed.agent_name
     }
@@ -58,23 +58,23 @@ impl Session {
         &self.inner.agreed.session.0
     }
 
-    /// Whether another process of the agent can take the session up, and tell what was said in it.
+    /// Whether a new process of the agent can load the session and replay it.
     pub fn can_load(&self) -> bool {
         self.inner.agreed.can_load
     }
 
-    /// The same, without telling anything.
+    /// Whether it can resume the session without a replay.
     pub fn can_resume(&self) -> bool {
         self.inner.agreed.can_resume
     }
 
-    /// Gives the agent a turn and waits for its end.
+    /// Prompts the agent and waits for the end of the turn.
     pub async fn prompt(&self, effect: EffectId, text: &str) -> Result<TurnEnd, TurnError> {
         self.turn(effect, PromptRequest::new(self.inner.agreed.session.clone(), vec![text.into()]))
             .await
     }
 
-    /// The same, with what the built-in agent is to execute.
+    /// The same, with an order for the built-in agent.
     pub async fn prompt_with(
         &self,
         effect: EffectId,
@@ -88,34 +88,34 @@ impl Session {
     async fn turn(&self, effect: EffectId, prompt: PromptRequest) -> Result<TurnEnd, TurnError> {
         let frame = frame::request(number::prompt(effect), "session/prompt", &prompt);
         let end = self.inner.connection.turn(effect, self.id(), &frame).await?;
-        Ok(self.inner.connection.counted(effect, self.id(), end).await)
+        Ok(self.inner.connection.with_total_usage(effect, self.id(), end).await)
     }
 
-    /// Answers a request for permission; without an option as cancelled. Answering twice is harmless.
+    /// Answers a permission request; `None` means cancelled. Repeating it is harmless.
     pub async fn answer_permission(&self, call: &str, option: Option<&str>) {
         self.inner.connection.answer_permission(call, option).await;
     }
 
-    /// Asks the agent to end the open turn. The turn's end comes from `prompt`, in the agent's time.
+    /// Asks the agent to end the open turn. `prompt` returns when the agent does so.
     pub async fn cancel(&self) {
         self.cancel_before(EffectId(u64::MAX)).await;
     }
 
-    /// The same, unless the open turn was ordered later than `effect`.
+    /// The same, unless the open turn is newer than `effect`.
     pub async fn cancel_before(&self, effect: EffectId) {
         let notification = CancelNotification::new(self.inner.agreed.session.clone());
         let frame = || frame::notification("session/cancel", &notification);
         self.inner.connection.cancel(effect, frame).await;
     }
 
-    /// Ends the session and the agent, and waits until nothing of its process tree runs any more.
+    /// Ends the session and the agent, and waits until none of its process tree runs.
     pub async fn stop(&self, grace: Duration) -> Exit {
         self.closed(grace).await;
         self.inner.connection.stop(grace).await
     }
 
-    /// The same for an agent whose state goes with it: between turns it has nothing to put away, and is
-    /// not asked to. In a turn it is, for the sake of the files that it may be writing.
+    /// The same for an agent whose state is deleted with it. Between turns it has nothing to save
+    /// and is killed. In a turn it may be writing files, so it is asked to end.
     pub async fn discard(&self, grace: Duration) -> Exit {
         if self.inner.connection.is_in_turn() {
             return self.dismiss(grace).await;
@@ -123,15 +123,15 @@ impl Session {
         self.inner.connection.stop(Duration::ZERO).await
     }
 
-    /// The same for an agent of which others want nothing any more: once it has closed its session it
-    /// has put away what was to be kept, and is not waited for. Some then take their time.
+    /// The same for an agent whose state is kept: once it has closed its session it has saved
+    /// everything, and is not waited for. Some agents take long to exit.
     pub async fn dismiss(&self, grace: Duration) -> Exit {
         let grace = if self.closed(grace).await { Duration::ZERO } else { grace };
         self.inner.connection.stop(grace).await
     }
 
-    /// Asks the agent to close the session, where it can. One that neither reads nor answers is not
-    /// waited for longer than half of the grace.
+    /// Asks the agent to close the session if it supports that, and waits for at most half of the
+    /// grace period.
     async fn closed(&self, grace: Duration) -> bool {
         let close = async {
             self.cancel().await;
@@ -140,7 +140,7 @@ impl Session {
         timeout(grace / 2, close).await.unwrap_or(false)
     }
 
-    /// Whether the agent says that it did.
+    /// Whether the agent confirms it.
     async fn close(&self) -> bool {
         let close = CloseSessionRequest::new(self.inner.agreed.session.clone());
         let number = number::close(self.inner.opened_by);

@@ -1,7 +1,7 @@
-//! What an agent wants to do, in our words: which tool, on which paths, with which command.
+//! Describes an agent's tool call: which tool, on which paths, with which command.
 
 mod named;
-mod border;
+mod boundary;
 mod other;
 mod ours;
 
@@ -10,7 +10,7 @@ use crate::{
     plain,
     schema::{ToolCall, ToolCallContent, ToolCallUpdate, ToolKind},
 };
-use border::inside;
+use boundary::inside;
 use named::Named;
 use pitcrew_model::{ORCHESTRATOR_TOOL_KIND, ToolUse, text};
 use std::{
@@ -18,23 +18,23 @@ use std::{
     path::Path,
 };
 
-/// Tool calls whose details are kept for a later request for permission.
+/// Tool calls whose details are kept for a later permission request.
 const CALLS_KEPT_MAX: usize = 64;
-/// What they may take together; only the newest may take more.
+/// Their total size; only the newest may exceed it.
 const CALLS_BYTES_MAX: usize = 8 * 1_024 * 1_024;
-/// What a value takes besides its text.
+/// The overhead of a value besides its text.
 const VALUE_BYTES: usize = 64;
-/// Paths that are listed by name, on either side of the border.
+/// Paths that are listed by name, inside and outside the checkout each.
 const PATHS_MAX: usize = 200;
 const PATH_BYTES_MAX: usize = 1_024;
 const TITLE_BYTES_MAX: usize = 300;
 const COMMAND_BYTES_MAX: usize = 8 * 1_024;
-/// Stands where a text was cut.
+/// Marks where a text was cut.
 const CUT_MARK: &str = "…";
-/// Stands among the paths outside, so that what nobody looked at is never taken for harmless.
+/// Listed among the outside paths, so that an incomplete list never looks harmless.
 const MORE_PATHS: &str = "more paths than can be shown";
 
-/// The newest tool calls of a session, with their sizes. A request for permission often names only
+/// The newest tool calls of a session, with their sizes. A permission request often contains only
 /// the id of one.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls(VecDeque<(ToolCall, usize)>);
@@ -45,7 +45,7 @@ impl ToolCalls {
         self.keep(call);
     }
 
-    /// Adds what an update says; gives the call as it is known now.
+    /// Applies an update and returns the current state of the call.
     pub fn update(&mut self, update: ToolCallUpdate) -> &ToolCall {
         let id = update.tool_call_id.clone();
         let known = self.0.iter().position(|it| it.0.tool_call_id == id);
@@ -55,9 +55,9 @@ impl ToolCalls {
         self.keep(call)
     }
 
-    /// Keeps a call as the newest one, at the cost of the oldest.
+    /// Keeps a call as the newest one, and drops the oldest if needed.
     fn keep(&mut self, mut call: ToolCall) -> &ToolCall {
-        // Nobody asks for it.
+        // The output is not needed.
         call.raw_output = None;
         let json = serde_json::to_vec(&call).unwrap_or_default();
         let size = json.len() + VALUE_BYTES * values_count(&json);
@@ -70,17 +70,17 @@ impl ToolCalls {
     }
 }
 
-/// Describes a call for whoever decides on it. `root` is the checkout.
+/// Describes a call for a permission decision. `root` is the checkout.
 ///
-/// The kind is the agent's word only: a command is told whatever the call says that it is, and what is
-/// said to be a look is taken for what it carries.
+/// The kind is only the agent's claim: a command is shown whatever the call claims, and a call that
+/// claims to read is classified by its content.
 pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
     let named = named(call);
     let kind = kind(call, &named);
     let (mut paths, mut outside) = (BTreeSet::new(), BTreeSet::new());
     let mut is_new = false;
     for path in &named.paths {
-        // What is too long to be shown whole is not vouched for either.
+        // A path that is too long to show in full is not trusted either.
         let is_short = path.as_os_str().len() <= PATH_BYTES_MAX;
         match is_short.then(|| inside(root, path)).flatten() {
             Some(relative) => {
@@ -112,7 +112,7 @@ pub(crate) fn tool_use(call: &ToolCall, root: &Path) -> ToolUse {
 }
 
 fn named(call: &ToolCall) -> Named {
-    let mut named = if is_look(call) { Named::of_look() } else { Named::default() };
+    let mut named = if is_read_only(call) { Named::of_look() } else { Named::default() };
     for location in &call.locations {
         named.path(&location.path);
     }
@@ -127,9 +127,9 @@ fn named(call: &ToolCall) -> Named {
     named
 }
 
-/// The text as a person may decide on it. A cut is visible.
+/// The text for a person's decision. A cut is visible.
 fn shown(text: &str, bytes_max: usize) -> String {
-    let spelled = plain::spelled_out(text::cut(text, bytes_max));
+    let spelled = plain::escaped(text::cut(text, bytes_max));
     if text.len() <= bytes_max && spelled.len() <= bytes_max {
         return spelled;
     }
@@ -140,7 +140,7 @@ fn kind(call: &ToolCall, named: &Named) -> &'static str {
     if ours::is_ours(call, named) {
         return ORCHESTRATOR_TOOL_KIND;
     }
-    if is_look(call)
+    if is_read_only(call)
         && let Some(carried) = carried(call, named)
     {
         return carried;
@@ -155,17 +155,17 @@ fn kind(call: &ToolCall, named: &Named) -> &'static str {
         ToolKind::Think => "think",
         ToolKind::Fetch => "fetch",
         ToolKind::SwitchMode => "switch_mode",
-        // Also the kinds that the library may add.
+        // Also kinds that the library may add.
         ToolKind::Other | _ => other::kind(&call.title),
     }
 }
 
-/// What needs no permission within the checkout.
-fn is_look(call: &ToolCall) -> bool {
+/// Needs no permission within the checkout.
+fn is_read_only(call: &ToolCall) -> bool {
     matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Think)
 }
 
-/// What a call that says that it only looks does besides.
+/// What a call that claims to be read-only does in addition.
 fn carried(call: &ToolCall, named: &Named) -> Option<&'static str> {
     let has = |it: fn(&ToolCallContent) -> bool| call.content.iter().any(it);
     if !named.commands.is_empty() || has(|it| matches!(it, ToolCallContent::Terminal(_))) {
@@ -175,14 +175,14 @@ fn carried(call: &ToolCall, named: &Named) -> Option<&'static str> {
     } else if named.carries.address {
         Some("fetch")
     } else {
-        // What it does not show at all may be anything.
+        // A call without any input may do anything.
         let is_shown =
             call.raw_input.is_some() || !named.paths.is_empty() || !call.content.is_empty();
         (!is_shown).then_some("other")
     }
 }
 
-/// What all the vendors' spellings of a name have in common: `filePath`, `file_path`, `file-path`.
+/// Normalizes the vendors' spellings of a name: `filePath`, `file_path`, `file-path`.
 fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect()
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_split_at_the_border_of_the_checkout() {
+    fn paths_are_split_into_inside_and_outside() {
         let home = tempfile::tempdir().expect("a folder");
         let root = home.path().join("checkout");
         std::fs::create_dir_all(root.join("src")).expect("a folder");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_is_outside_although_it_is_written_like_a_folder() {
+    fn a_tilde_path_is_outside() {
         let checkout = tempfile::tempdir().expect("a folder");
         let homes = ["~", "~/x", "~/.ssh/id", "~root/x", "file://~/x"];
         for path in homes {
@@ -242,9 +242,9 @@ mod tests {
         described(Path::new("/nowhere"), call).command
     }
 
-    /// Reading is approved without a person, so a command must not pass as one.
+    /// Reading is approved without a person, so a command must not pass as reading.
     #[test]
-    fn a_command_is_seen_whatever_the_call_calls_itself() {
+    fn a_command_is_shown_whatever_kind_the_call_claims() {
         for kind in ["execute", "read", "search", "think", "edit", "fetch", "other"] {
             for (input, seen) in [
                 (json!({"command": "rm -r x"}), "rm -r x"),
@@ -275,9 +275,9 @@ mod tests {
         assert_eq!(described(Path::new("/nowhere"), strange).kind, "other");
     }
 
-    /// What needs no permission is that and nothing else.
+    /// A call without permission must do nothing else.
     #[test]
-    fn a_look_is_taken_for_what_it_carries() {
+    fn a_read_is_classified_by_its_content() {
         let checkout = tempfile::tempdir().expect("a folder");
         std::fs::write(checkout.path().join("there"), "").expect("a file");
         let kind = |said: &str, rest: Value| {
@@ -320,7 +320,7 @@ mod tests {
                 assert_eq!(kind(said, rest.clone()).0, kind_carried, "{said} {rest}");
             }
         }
-        // Code is what is written there, and an edit is judged as one.
+        // This is code for a file, and the call is judged as an edit.
         let written = kind("edit", json!({"rawInput": {"path": "a", "code": "rm -r x"}}));
         assert_eq!(written, ("create".into(), None));
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn no_crowd_of_inside_paths_hides_an_outside_one() {
+    fn many_inside_paths_do_not_hide_an_outside_one() {
         let mut paths: Vec<String> = (0..PATHS_MAX).map(|it| format!("a{it}")).collect();
         // Both sort after all the others.
         for hidden in ["z/../../../etc/x", "~/../../../etc/x"] {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_counts_as_outside() {
+    fn omitted_paths_count_as_outside() {
         let many: Vec<String> = (0..5_000).map(|it| format!("a{it}")).collect();
         let tool = reading(&json!({ "paths": many }));
         assert_eq!(tool.outside, [MORE_PATHS]);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_never_vouched_for() {
+    fn long_names_are_cut_and_not_trusted() {
         let long = "日/".repeat(PATH_BYTES_MAX);
         let tool = reading(&json!({"path": long, "command": "\u{1b}".repeat(COMMAND_BYTES_MAX)}));
         assert_eq!((tool.paths.len(), tool.outside.len()), (0, 1));
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn large_calls_are_not_all_kept() {
+    fn the_size_of_kept_calls_is_bounded() {
         let mut calls = ToolCalls::default();
         for index in 0..CALLS_KEPT_MAX {
             let input = json!({"path": "x".repeat(CALLS_BYTES_MAX / 4)});
@@ -403,9 +403,9 @@ mod tests {
         assert_eq!(calls.0.len(), 1, "the newest is kept whatever its size");
     }
 
-    /// Each command within another is shown whole, as far as a person can be shown anything.
+    /// Nested commands are each shown in full, up to the display limit.
     #[test]
-    fn commands_within_commands_do_not_add_up() {
+    fn nested_commands_take_bounded_memory() {
         let text = "x".repeat(200_000);
         let input = (0..100).fold(json!(text), |it, _| json!({"command": it, "argv": [1, text]}));
         let call = json!({"toolCallId": "1", "title": "t", "rawInput": input});

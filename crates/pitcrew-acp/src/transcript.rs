@@ -1,23 +1,23 @@
-//! A conversation with an agent, readable: made from the spooled frames, never from memory.
+//! The readable conversation with an agent, built from the spooled frames.
 
-mod scribe;
+mod builder;
 
+pub(crate) use builder::TranscriptBuilder;
 use pitcrew_process::{SpoolReader, SpoolRecord};
-pub(crate) use scribe::Scribe;
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// One thing that was said or done.
+/// One entry of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where the frame that began it stands in the spool.
+    /// The offset in the spool of the frame that started it.
     pub offset: u64,
     /// In milliseconds since the epoch.
     pub time_ms: u64,
     pub kind: LineKind,
-    /// May have several lines. Terminal escapes are gone.
+    /// May have several lines. Terminal escapes are removed.
     pub text: String,
 }
 
@@ -29,14 +29,14 @@ pub enum LineKind {
     ToolStarted,
     ToolDone,
     ToolFailed,
-    /// What a tool gave back.
+    /// The result of a tool.
     Output,
     PermissionAsked,
     PermissionAnswered,
     /// The agent was asked to end its turn.
     Cancelled,
     TurnEnded,
-    /// What the agent wrote is no protocol.
+    /// Output of the agent that is not protocol.
     Noise,
 }
 
@@ -53,12 +53,12 @@ pub struct TranscriptError {
 pub struct Transcript {
     path: PathBuf,
     spool: SpoolReader,
-    scribe: Scribe,
+    builder: TranscriptBuilder,
 }
 
-/// The conversation from `from_offset` on, with a message that may still grow at its end.
+/// The conversation from `from_offset` on, including a message at the end that may still grow.
 ///
-/// Where `from_offset` is the offset of a line plus one, everything after that line is told.
+/// If `from_offset` is the offset of a line plus one, everything after that line is returned.
 pub fn transcript(spool: &Path, from_offset: u64) -> Result<Vec<Line>, TranscriptError> {
     let mut transcript = Transcript::open(spool)?;
     let mut lines = transcript.read()?;
@@ -71,7 +71,7 @@ impl Transcript {
     pub fn open(spool: &Path) -> Result<Self, TranscriptError> {
         let path = spool.to_owned();
         match SpoolReader::open(spool) {
-            Ok(spool) => Ok(Self { path, spool, scribe: Scribe::default() }),
+            Ok(spool) => Ok(Self { path, spool, builder: TranscriptBuilder::default() }),
             Err(source) => Err(TranscriptError { path, source }),
         }
     }
@@ -82,22 +82,22 @@ impl Transcript {
         while let Some(record) = self.spool.read().map_err(failed)? {
             match record {
                 SpoolRecord::Output { offset, time_ms, line } => {
-                    self.scribe.received(offset, time_ms, &line);
+                    self.builder.received(offset, time_ms, &line);
                 }
                 SpoolRecord::Input { offset, time_ms, line, .. } => {
-                    self.scribe.sent(offset, time_ms, &line);
+                    self.builder.sent(offset, time_ms, &line);
                 }
                 SpoolRecord::Garbage { offset, time_ms, reason } => {
-                    self.scribe.noise(offset, time_ms, &reason);
+                    self.builder.noise(offset, time_ms, &reason);
                 }
             }
         }
-        Ok(self.scribe.take_lines())
+        Ok(self.builder.take_lines())
     }
 
     /// The message at the end that may still grow.
     pub fn open_message(&self) -> Option<Line> {
-        self.scribe.open_message()
+        self.builder.open_message()
     }
 }
 
@@ -118,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_spool_is_read_as_it_grows() {
+    fn a_growing_spool_is_read_incrementally() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         let mut transcript = Transcript::open(file.path()).expect("a spool");
         let (first, second) = (said(0, "one "), said(50, "two"));
-        let (begun, rest) = second.split_at(20);
-        write!(file, "{first}{begun}").expect("room");
+        let (start, rest) = second.split_at(20);
+        write!(file, "{first}{start}").expect("room");
         assert!(transcript.read().expect("lines").is_empty(), "the message may still grow");
         let open = transcript.open_message().expect("a message");
         assert_eq!((open.text.as_str(), open.offset, open.time_ms), ("one", 0, 7));

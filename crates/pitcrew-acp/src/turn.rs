@@ -1,7 +1,7 @@
 //! One turn of an agent, from the prompt to its end.
 
 use crate::{
-    fault::{self, Known},
+    fault::{self, ErrorContext},
     frame::Answer,
     need::Needs,
     plain::plain,
@@ -11,25 +11,25 @@ use pitcrew_model::{EffectId, ErrorCause, StopReason, Usage, limits, text};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// A turn that is going on.
+/// An open turn.
 #[derive(Debug)]
 pub(crate) struct Turn {
     pub effect: EffectId,
-    /// Whoever waits for its end; nobody in a turn that was begun before we came.
+    /// Receives its result; `None` for a turn that started before we attached.
     pub waiter: Option<oneshot::Sender<TurnEnd>>,
     pub words: Words,
     pub needs: Needs,
-    /// What the agent last said of the session's state, in words of its own.
+    /// The agent's latest own description of the session state.
     pub marks: Vec<String>,
-    /// It was asked to end.
+    /// The agent was asked to end it.
     pub is_cancelled: bool,
 }
 
-/// The agent's latest message. What it said before a tool call is not its last word.
+/// The agent's latest message. Text before a tool call is not the last message.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     text: String,
-    /// How much of the text came last, in one piece.
+    /// The length of the last chunk.
     piece_bytes: usize,
     superseded: bool,
 }
@@ -53,13 +53,12 @@ impl Words {
         self.superseded = true;
     }
 
-    /// What was said after the last tool call, if anything.
+    /// The text after the last tool call, if any.
     pub fn last_message(&self) -> Option<&str> {
         (!self.superseded && !self.text.is_empty()).then_some(self.text.as_str())
     }
 
-    /// The piece in which the end of it came. Agents put their own words between the model's without
-    /// a new line.
+    /// The last chunk. Agents insert their own text between the model's without a line break.
     pub fn last_piece(&self) -> Option<&str> {
         let start = self.text.len().checked_sub(self.piece_bytes)?;
         self.last_message()?.get(start..)
@@ -87,7 +86,7 @@ impl Turn {
         self.needs.end_message();
     }
 
-    /// What the agent said before it was prompted belongs to no turn.
+    /// Output before the prompt belongs to no turn.
     pub fn begin(&mut self) {
         self.words = Words::default();
         self.needs = Needs::default();
@@ -98,10 +97,10 @@ impl Turn {
         self.waiter.as_ref().is_some_and(|it| !it.is_closed())
     }
 
-    /// How the turn ended that the agent answered so.
+    /// The result of the turn that was answered with this.
     ///
-    /// An agent that was asked to end may say what it likes about that: it is no error of its model.
-    pub fn stop(&self, answer: &Answer, known: &Known<'_>) -> StopReason {
+    /// Errors after a cancel are not errors of the model.
+    pub fn stop(&self, answer: &Answer, known: &ErrorContext<'_>) -> StopReason {
         let stop = match answer {
             Ok(answer) => stop_reason(answer),
             Err(error) => StopReason::Error {
@@ -119,7 +118,7 @@ impl Turn {
         }
     }
 
-    /// Ends the turn. Gives back the end where nobody waits for it any more, or not yet.
+    /// Ends the turn. Returns the result if no caller waits for it.
     pub fn finish(self, stop: StopReason, usage: Usage) -> Option<TurnEnd> {
         let (last_words, needs) = (self.words.last(), self.needs.take());
         let end = TurnEnd { stop, usage, last_words, needs };
@@ -134,7 +133,7 @@ pub(crate) fn is_error(stop: &StopReason) -> bool {
     matches!(stop, StopReason::Error { .. })
 }
 
-/// Read by hand: the protocol library fails the whole answer over a reason it does not know.
+/// Parsed by hand: the protocol library rejects the whole answer if it does not know the reason.
 fn stop_reason(answer: &Value) -> StopReason {
     match answer["stopReason"].as_str() {
         Some("end_turn") => StopReason::EndTurn,
@@ -161,11 +160,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_words_are_those_after_the_last_tool_call() {
+    fn the_last_message_is_after_the_last_tool_call() {
         let mut words = Words::default();
         words.say("I look. ");
         words.supersede();
-        assert_eq!(words.last(), "I look.", "a tool call alone says nothing new");
+        assert_eq!(words.last(), "I look.", "a tool call alone is not a message");
         words.say("All ");
         words.say("done.\u{1b}[0m");
         assert_eq!(words.last(), "All done.");

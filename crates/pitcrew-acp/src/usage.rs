@@ -1,30 +1,31 @@
-//! Tokens and money, gathered from wherever an agent reports them.
+//! Collects tokens and cost from all places where agents report them.
 
 use crate::{profile::UsageScope, schema::UsageUpdate};
 use pitcrew_model::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Adds up what a session reports, and hands it out turn by turn.
+/// Adds up what a session reports, and divides it among turns.
 ///
-/// What comes after a turn's end belongs to the next turn, so that nothing is lost or counted twice.
+/// A report after the end of a turn belongs to the next turn, so that nothing is lost or counted
+/// twice.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
     scope: UsageScope,
-    /// What the session has cost, and what was handed out of it.
+    /// The cost of the session, and the part that was assigned to turns.
     cost_micros: u64,
-    cost_micros_told: u64,
-    /// The size of the context, and by how much it grew in the turn.
+    cost_micros_assigned: u64,
+    /// The size of the context, and its growth in the turn.
     context_tokens: u64,
     context_growth: u64,
-    /// What the turn's calls of the model took, where each is reported.
-    called: Option<Usage>,
-    /// What the last answer to a prompt reported.
+    /// The usage of the turn's model calls, if each is reported.
+    calls: Option<Usage>,
+    /// The report in the last answer to a prompt.
     answered: Option<Usage>,
-    /// What was handed out at the ends of all turns, and of the last one.
-    told: Usage,
-    told_last: Usage,
-    /// Something was reported since somebody last asked.
+    /// The usage assigned to all turns, and to the last one.
+    assigned: Usage,
+    assigned_last: Usage,
+    /// There is a report that was not taken yet.
     has_news: bool,
 }
 
@@ -46,10 +47,10 @@ impl UsageMeter {
         }
     }
 
-    /// Adds one call of the model, where the agent reports such.
+    /// Adds one model call, for agents that report each.
     pub fn call(&mut self, report: &Value) {
         if let Some(usage) = tokens(report) {
-            self.called = Some(self.called.unwrap_or_default().plus(usage));
+            self.calls = Some(self.calls.unwrap_or_default().plus(usage));
             self.has_news = true;
         }
     }
@@ -58,54 +59,54 @@ impl UsageMeter {
         self.has_news
     }
 
-    /// What `so_far` says, where that is news.
+    /// The usage so far if it is new.
     pub fn take_news(&mut self) -> Option<Usage> {
         std::mem::take(&mut self.has_news).then(|| self.so_far())
     }
 
-    /// The usage of the turn that is going on, as much of it as is reported.
+    /// The reported usage of the open turn.
     pub fn so_far(&self) -> Usage {
-        let cost_micros = self.cost_micros - self.cost_micros_told;
-        Usage { cost_micros, ..self.called.unwrap_or_default() }
+        let cost_micros = self.cost_micros - self.cost_micros_assigned;
+        Usage { cost_micros, ..self.calls.unwrap_or_default() }
     }
 
     /// The usage of the turn that ends with `answer`.
     pub fn end_turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
-        self.told_last = self.turn(answer, end);
-        self.told = self.told.plus(self.told_last);
-        self.told_last
+        self.assigned_last = self.turn(answer, end);
+        self.assigned = self.assigned.plus(self.assigned_last);
+        self.assigned_last
     }
 
-    /// Corrects the usage of the last turn by what the agent says of the whole session.
+    /// Corrects the usage of the last turn with the totals of the session.
     pub fn total(&mut self, answer: &Value) {
         let Some(total) = Totals::of(answer) else { return };
-        let before = self.told.without(self.told_last);
+        let before = self.assigned.without(self.assigned_last);
         let usage = Usage {
             tokens_in: total.tokens_in.saturating_sub(before.tokens_in),
             tokens_out: total.tokens_out.saturating_sub(before.tokens_out),
-            ..self.told_last
+            ..self.assigned_last
         };
         let cost = total.cost.and_then(micros).map(|it| it.saturating_sub(before.cost_micros));
-        self.told_last = Usage { cost_micros: cost.unwrap_or(usage.cost_micros), ..usage };
-        self.told = before.plus(self.told_last);
+        self.assigned_last = Usage { cost_micros: cost.unwrap_or(usage.cost_micros), ..usage };
+        self.assigned = before.plus(self.assigned_last);
     }
 
-    /// The usage of the last turn, as it was corrected.
+    /// The corrected usage of the last turn.
     pub fn last_turn(&self) -> Usage {
-        self.told_last
+        self.assigned_last
     }
 
     fn turn(&mut self, answer: &Value, end: TurnKind) -> Usage {
         let so_far = self.so_far();
-        // Where no tokens are reported, the growth of the context is the least that the turn can have
-        // read. Not so before its end: some of it may turn out to come from a cache.
-        let least = match self.called {
+        // If no tokens are reported, the growth of the context is a lower bound for the input. Only
+        // at the end of the turn, because some of it may turn out to be cached.
+        let least = match self.calls {
             Some(_) => so_far,
             None => Usage { tokens_in: self.context_growth, ..so_far },
         };
-        self.cost_micros_told = self.cost_micros;
+        self.cost_micros_assigned = self.cost_micros;
         self.context_growth = 0;
-        self.called = None;
+        self.calls = None;
         self.has_news = false;
         let reported =
             [&answer["usage"], &answer["_meta"]["usage"], &answer["_meta"]["quota"]["token_count"]]
@@ -115,7 +116,7 @@ impl UsageMeter {
         let before = self.answered.replace(reported);
         let usage = match (self.scope, before) {
             (UsageScope::Session, Some(before)) => beyond(reported, before),
-            // A call that failed is not the last one that was counted.
+            // A failed call is not the last call that was counted.
             (UsageScope::Call, Some(before)) if end == TurnKind::Failed && before == reported => {
                 Usage::default()
             }
@@ -125,15 +126,15 @@ impl UsageMeter {
     }
 }
 
-/// Whether the model did its part in a turn.
+/// Whether the model completed a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnKind {
     Done,
     Failed,
 }
 
-/// What an agent says of a session when it is asked. The rest of it, which may be the whole
-/// conversation, is passed over.
+/// An agent's answer to a query for a session's totals. The rest, which may be the whole
+/// conversation, is skipped.
 #[derive(Deserialize)]
 struct Totals {
     #[serde(rename = "accumulated_input_tokens")]
@@ -146,7 +147,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Some put the text of it into their answer.
+    /// Some agents put it into their answer as a string.
     fn of(answer: &Value) -> Option<Self> {
         match answer["data"].as_str() {
             Some(text) => serde_json::from_str(text).ok(),
@@ -155,7 +156,7 @@ impl Totals {
     }
 }
 
-/// What came on top of an earlier total; all of it where that was not a part of it.
+/// The difference to an earlier total, or everything if the earlier total is not a part of it.
 fn beyond(total: Usage, before: Usage) -> Usage {
     let rest = || {
         Some(Usage {
@@ -168,17 +169,17 @@ fn beyond(total: Usage, before: Usage) -> Usage {
     rest().unwrap_or(total)
 }
 
-/// Tokens that were read from a cache are not among those that went in: some agents count them there
-/// too, and their total says whether they do. Likewise with thoughts, and what comes out.
+/// Cached tokens do not count as input. Some agents include them there too, and their total reveals
+/// that. The same holds for thoughts and output.
 fn tokens(report: &Value) -> Option<Usage> {
     let count = |keys: &[&str]| keys.iter().find_map(|it| report[*it].as_u64());
-    let told_in = count(&["inputTokens", "input_tokens", "promptTokens", "prompt_tokens"]);
-    let told_out =
+    let reported_in = count(&["inputTokens", "input_tokens", "promptTokens", "prompt_tokens"]);
+    let reported_out =
         count(&["outputTokens", "output_tokens", "completionTokens", "completion_tokens"]);
-    if told_in.is_none() && told_out.is_none() {
+    if reported_in.is_none() && reported_out.is_none() {
         return None;
     }
-    let (tokens_in, tokens_out) = (told_in.unwrap_or(0), told_out.unwrap_or(0));
+    let (tokens_in, tokens_out) = (reported_in.unwrap_or(0), reported_out.unwrap_or(0));
     let cached =
         count(&["cachedReadTokens", "cached_read_tokens", "cachedTokens", "cachedInputTokens"]);
     let cached = cached.unwrap_or(0);
@@ -202,12 +203,12 @@ fn tokens(report: &Value) -> Option<Usage> {
     })
 }
 
-/// Millionths of an amount; absent for what is no amount of money.
+/// Millionths of an amount; `None` if it is not an amount of money.
 fn micros(amount: f64) -> Option<u64> {
     if !amount.is_finite() || amount < 0.0 {
         return None;
     }
-    // By way of decimal digits: sums of whole numbers stay exact.
+    // Through decimal digits, so that sums of whole numbers stay exact.
     format!("{amount:.6}").replace('.', "").parse().ok()
 }
 
@@ -217,7 +218,7 @@ mod tests {
     use crate::schema::SessionUpdate;
     use serde_json::json;
 
-    fn told(meter: &mut UsageMeter, update: Value) {
+    fn report(meter: &mut UsageMeter, update: Value) {
         let update = serde_json::from_value(update).expect("an update");
         let SessionUpdate::UsageUpdate(update) = update else { panic!("another update") };
         meter.update(&update);
@@ -232,18 +233,18 @@ mod tests {
     }
 
     #[test]
-    fn running_totals_become_turns() {
+    fn running_totals_are_divided_among_turns() {
         let mut meter = UsageMeter::default();
-        told(&mut meter, update(100, 0.25));
+        report(&mut meter, update(100, 0.25));
         assert_eq!(meter.so_far(), Usage { cost_micros: 250_000, ..usage(0, 0, 0) });
         assert_eq!(
             meter.end_turn(&json!({"usage": {"totalTokens": 10, "inputTokens": 7, "outputTokens": 2, "cachedReadTokens": 1}}), Done),
             Usage { cost_micros: 250_000, ..usage(7, 2, 1) }
         );
         assert_eq!(meter.so_far(), Usage::default());
-        told(&mut meter, update(130, 0.250_001));
-        told(&mut meter, update(40, 0.250_001));
-        told(&mut meter, update(45, 0.250_001));
+        report(&mut meter, update(130, 0.250_001));
+        report(&mut meter, update(40, 0.250_001));
+        report(&mut meter, update(45, 0.250_001));
         let wanted = Usage { cost_micros: 1, ..usage(35, 0, 0) };
         assert_eq!(meter.take_news(), Some(Usage { cost_micros: 1, ..Usage::default() }));
         let end = meter.end_turn(&json!({"stopReason": "end_turn"}), Done);
@@ -255,10 +256,10 @@ mod tests {
         );
     }
 
-    /// The same two turns, as each agent reports them: two calls that took 100 + 20 and 50 + 7
-    /// tokens, of which 5 and 3 came from a cache, and one that took 30 + 4.
+    /// The same two turns in each agent's format: two calls with 100 + 20 and 50 + 7 tokens, of
+    /// which 5 and 3 were cached, and one with 30 + 4.
     #[test]
-    fn each_agent_is_understood() {
+    fn parses_each_agents_reports() {
         let [first, second] = [usage(142, 27, 8), usage(30, 4, 0)];
         // claude, codex
         let mut meter = UsageMeter::default();
@@ -266,12 +267,12 @@ mod tests {
         assert_eq!(meter.end_turn(&answer, Done), first);
         let answer = json!({"usage": {"inputTokens": 30, "outputTokens": 4, "cachedReadTokens": 0, "cachedWriteTokens": 0, "totalTokens": 34}});
         assert_eq!(meter.end_turn(&answer, Done), second);
-        // copilot: totals of the session, and what was cached is part of what went in
+        // copilot: totals of the session, where cached tokens are part of the input
         let mut meter = UsageMeter::new(UsageScope::Session);
         let answer = |tokens_in: u64, tokens_out: u64| json!({"usage": {"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out, "cachedReadTokens": 8}});
         assert_eq!(meter.end_turn(&answer(150, 27), Done), first);
         assert_eq!(meter.end_turn(&answer(180, 31), Done), second);
-        // qwen: each call, on the way
+        // qwen: each call separately
         let mut meter = UsageMeter::default();
         let call = |tokens_in: u64, tokens_out: u64, cached: u64| json!({"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out, "thoughtTokens": 0, "cachedReadTokens": cached});
         meter.call(&call(100, 20, 5));
@@ -285,9 +286,9 @@ mod tests {
         assert_eq!(UsageMeter::default().end_turn(&quota, Done), usage(150, 27, 0));
     }
 
-    /// goose tells the tokens of the last call, also where a later one failed.
+    /// goose reports the tokens of the last call, even if a later one failed.
     #[test]
-    fn the_last_call_is_not_counted_again_for_one_that_failed() {
+    fn the_last_call_is_not_counted_twice_after_a_failed_one() {
         let mut meter = UsageMeter::new(UsageScope::Call);
         let answer = json!({"usage": {"totalTokens": 57, "inputTokens": 50, "outputTokens": 7}});
         assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0));
@@ -295,9 +296,9 @@ mod tests {
         assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0), "two may be alike");
     }
 
-    /// goose again: it is asked for its totals, and does not always know them.
+    /// goose again: its totals are queried, and it does not always know them.
     #[test]
-    fn the_totals_of_a_session_correct_its_turns() {
+    fn session_totals_correct_the_turns() {
         let mut meter = UsageMeter::new(UsageScope::Call);
         let answer = json!({"usage": {"inputTokens": 50, "outputTokens": 7}});
         let totals = |tokens_in: u64, tokens_out: u64, cost: Value| {
@@ -311,17 +312,17 @@ mod tests {
         assert_eq!(meter.last_turn(), usage(150, 27, 0));
         assert_eq!(meter.end_turn(&answer, Done), usage(50, 7, 0));
         meter.total(&Value::Null);
-        assert_eq!(meter.last_turn(), usage(50, 7, 0), "nothing was told");
+        assert_eq!(meter.last_turn(), usage(50, 7, 0), "nothing was reported");
         meter.end_turn(&answer, Done);
         meter.total(&totals(300, 50, json!(0.5)));
         let rest = Usage { cost_micros: 500_000, ..usage(100, 16, 0) };
-        assert_eq!(meter.last_turn(), rest, "what was too little before comes on top");
+        assert_eq!(meter.last_turn(), rest, "the missing part is added");
         meter.total(&totals(300, 50, json!(0.5)));
-        assert_eq!(meter.last_turn(), rest, "said twice");
+        assert_eq!(meter.last_turn(), rest, "repeated");
     }
 
     #[test]
-    fn totals_tell_what_is_counted_where() {
+    fn totals_reveal_how_tokens_are_counted() {
         for (report, wanted) in [
             (json!({"inputTokens": 5, "outputTokens": 3, "cachedReadTokens": 2}), usage(5, 3, 2)),
             (
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_that_shrink_are_those_of_another_session() {
+    fn shrinking_totals_belong_to_another_session() {
         let mut meter = UsageMeter::new(UsageScope::Session);
         let answer = |count: u64| json!({"usage": {"inputTokens": count, "outputTokens": count}});
         assert_eq!(meter.end_turn(&answer(9), Done), usage(9, 9, 0));
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_amounts_are_not_believed() {
+    fn impossible_amounts_are_ignored() {
         for amount in [f64::NAN, f64::INFINITY, -1.0, 1e300] {
             assert_eq!(micros(amount), None, "{amount}");
         }

@@ -1,8 +1,8 @@
-//! The memory of the orchestrator, while agents send the worst that fits into a frame. The only
-//! test of its program: it measures the whole process.
+//! Measures the orchestrator's memory while agents send the worst frames. The only test of its
+//! program, because it measures the whole process.
 
 #[path = "it/stage.rs"]
-#[expect(dead_code, reason = "other tests need more of it")]
+#[expect(dead_code, reason = "other tests use the rest")]
 mod stage;
 
 use pitcrew_acp::{Event, transcript};
@@ -12,7 +12,7 @@ use stage::{END, LONG, Stage};
 use std::{fmt::Write, fs, time::Duration};
 use tokio::time::timeout;
 
-/// Far from the longest that is taken, but what went wrong with frames grew faster than they do.
+/// Far below the longest frame that is accepted, but the earlier bugs grew faster than the frames.
 const FRAME_BYTES: usize = 1_024 * 1_024;
 const PEAK_BYTES_MAX: u64 = 48 * 1_024 * 1_024;
 
@@ -29,7 +29,7 @@ fn asks(input: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{params}}}"#)
 }
 
-/// Large frames, each bad in its own way.
+/// Large frames, each bad in a different way.
 fn worst() -> String {
     let size = FRAME_BYTES;
     let zeros = format!("[{}0]", "0,".repeat(size / 2));
@@ -39,11 +39,11 @@ fn worst() -> String {
         it
     });
     let keys = format!("{{{keys}\"k\":0}}");
-    // A command within a command, which each level would show whole.
+    // Nested commands: each level would be shown in full.
     let text = "x".repeat(size - 2_000);
     let commands = format!("{}\"{text}\"{}", r#"{"command":"#.repeat(90), "}".repeat(90));
     let mut frames = vec![asks(&commands), asks(&zeros), call(0, &nested), call(0, &keys)];
-    // Each of them would be kept.
+    // Each of these would be kept.
     frames.extend((0..24).map(|it| call(it, &format!("\"{text}\""))));
     frames.join("\n") + "\n"
 }

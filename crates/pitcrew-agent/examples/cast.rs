@@ -1,4 +1,5 @@
-//! The processes of a real session, in one program: the tests start it as shim, agent and MCP server.
+//! The processes of a real session in one program: the tests start it as shim, agent and MCP
+//! server.
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{
@@ -35,7 +36,7 @@ async fn main() -> ExitCode {
             serve_stdio(Log(log.into())).await.expect("the session is served");
             ExitCode::SUCCESS
         }
-        other => panic!("no such part: {other:?}"),
+        other => panic!("no such mode: {other:?}"),
     }
 }
 
@@ -57,7 +58,7 @@ fn model(setup: &Value) -> ModelSetup {
     }
 }
 
-/// Writes every call to a file. Takes each but those that say `refuse me`.
+/// Records every call in a file. Accepts all except those that contain `refuse me`.
 struct Log(PathBuf);
 
 impl Orchestrator for Log {

@@ -1,4 +1,4 @@
-//! The agent's process: answers the client's requests and hands turns to tasks.
+//! The agent's process: answers the client's requests and runs turns in tasks.
 
 use crate::{
     model::{Client, Failure, ModelSetup},
@@ -9,7 +9,7 @@ use crate::{
     wire::{
         self, Agent, CancelNotification, CloseSessionRequest, CloseSessionResponse, Connection,
         ContentBlock, Error, InitializeRequest, McpServer, NewSessionRequest, NewSessionResponse,
-        PromptRequest, PromptResponse, Responder, SessionId, Stdio, StopReason, Teller,
+        PromptRequest, PromptResponse, Reporter, Responder, SessionId, Stdio, StopReason,
         on_receive_notification, on_receive_request,
     },
 };
@@ -25,17 +25,17 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How the agent was started.
+/// The start options of the agent.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The text of a script that is run when the client orders nothing.
+    /// A script to run if the client sends no order.
     pub script: Option<String>,
-    /// With a model there are no orders: a prompt is words for it.
+    /// With a model, orders are ignored: a prompt is text for the model.
     pub model: Option<ModelSetup>,
 }
 
 impl Options {
-    /// Takes the script from a file; the error says what is wrong with it, for standard error.
+    /// Loads the script from a file; the error is for stderr.
     pub fn with_script_file(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
@@ -45,31 +45,31 @@ impl Options {
     }
 }
 
-/// Serves ACP on standard input and output until the client closes them.
+/// Serves ACP on stdin and stdout until the client closes them.
 pub async fn agent_main(options: Options) -> ExitCode {
     let model = options.model.map(|setup| {
         let client = Client::new(&setup);
         Model { setup, client }
     });
-    let house = Arc::new(House {
+    let process = Arc::new(Process {
         script: options.script,
         model,
         has_files: AtomicBool::new(false),
         sessions: Mutex::default(),
     });
-    let served = serve(&house).await;
-    house.close_all();
+    let served = serve(&process).await;
+    process.close_all();
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pitcrew agent: the connection broke: {}", error.message);
+            eprintln!("pitcrew agent: the connection failed: {}", error.message);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Everything that is going on in this process.
-struct House {
+/// The state of this process.
+struct Process {
     script: Option<String>,
     model: Option<Model>,
     /// The client reads and writes files for its agent.
@@ -77,7 +77,7 @@ struct House {
     sessions: Mutex<Sessions>,
 }
 
-/// The model that every session asks. Where it cannot be asked, each turn says why.
+/// The model of all sessions. If it is not usable, each turn reports why.
 pub(crate) struct Model {
     pub setup: ModelSetup,
     pub client: Result<Client, Failure>,
@@ -91,11 +91,11 @@ struct Sessions {
 
 type SessionIdText = Arc<str>;
 
-/// The handlers hold up everything else, so whatever takes time is spawned. A spawned task never
-/// fails: its error would close the connection.
-async fn serve(house: &Arc<House>) -> Result<(), Error> {
-    let (meeting, opening, prompting) = (house.clone(), house.clone(), house.clone());
-    let (closing, cancelling) = (house.clone(), house.clone());
+/// Handlers block all other messages, so slow work is spawned. A spawned task never returns an
+/// error, because that would close the connection.
+async fn serve(process: &Arc<Process>) -> Result<(), Error> {
+    let (meeting, opening, prompting) = (process.clone(), process.clone(), process.clone());
+    let (closing, cancelling) = (process.clone(), process.clone());
     Agent
         .v1()
         .name("pitcrew-agent")
@@ -110,10 +110,10 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
         )
         .on_receive_request(
             async move |request: NewSessionRequest, responder: Responder<_>, cx: Connection| {
-                let house = opening.clone();
+                let process = opening.clone();
                 let connection = cx.clone();
                 cx.spawn(async move {
-                    responder.respond_with_result(house.open(request, connection).await).ok();
+                    responder.respond_with_result(process.open(request, connection).await).ok();
                     Ok(())
                 })
             },
@@ -121,12 +121,12 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
         )
         .on_receive_request(
             async move |request: PromptRequest, responder: Responder<_>, cx: Connection| {
-                let house = prompting.clone();
-                // Begun here and now, so that a cancellation that comes next finds it.
-                let turn = house.begin_turn(&request);
+                let process = prompting.clone();
+                // The turn starts here, so that a cancellation in the next message finds it.
+                let turn = process.begin_turn(&request);
                 cx.spawn(async move {
                     let ended = match turn {
-                        Ok(turn) => house.run_turn(turn, &request).await,
+                        Ok(turn) => process.run_turn(turn, &request).await,
                         Err(error) => Err(error),
                     };
                     responder.respond_with_result(ended).ok();
@@ -155,14 +155,14 @@ async fn serve(house: &Arc<House>) -> Result<(), Error> {
         .await
 }
 
-/// A turn that has begun: what it needs, and nobody else has.
+/// A turn that has started, with exclusive access to its session.
 struct Turn {
     session: Arc<Session>,
     progress: Progress,
     cancel: CancellationToken,
 }
 
-impl House {
+impl Process {
     fn sessions(&self) -> std::sync::MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,9 +203,9 @@ impl House {
         let mut sessions = self.sessions();
         sessions.opened_count += 1;
         let id = SessionId::new(format!("session-{}", sessions.opened_count));
-        let teller = Teller::new(connection, id.clone());
+        let reporter = Reporter::new(connection, id.clone());
         let has_files = self.has_files.load(Ordering::Relaxed);
-        let session = Session::new(request.cwd, servers, teller, has_files, withheld);
+        let session = Session::new(request.cwd, servers, reporter, has_files, withheld);
         sessions.by_id.insert(id.0.clone(), Arc::new(session));
         Ok(NewSessionResponse::new(id))
     }
@@ -214,7 +214,7 @@ impl House {
         let session = self.session(&request.session_id)?;
         match session.begin_turn() {
             Some((progress, cancel)) => Ok(Turn { session, progress, cancel }),
-            None => Err(wire::invalid("a turn is going on; cancel it or wait for its end")),
+            None => Err(wire::invalid("a turn is in progress; cancel it or wait for its end")),
         }
     }
 
@@ -234,7 +234,7 @@ impl House {
             },
         };
         session.end_turn(progress);
-        // The client wants to see its cancellation confirmed, whatever the step made of it.
+        // The client expects a confirmation of its cancellation, whatever the step returned.
         if cancel.is_cancelled() {
             let usage = ended.ok().and_then(|it| it.usage);
             return Ok(PromptResponse::new(StopReason::Cancelled).usage(usage));
@@ -245,7 +245,7 @@ impl House {
 
 fn spec(server: McpServer) -> Result<ServerSpec, Error> {
     let McpServer::Stdio(it) = server else {
-        // The capabilities promise no other kind.
+        // The capabilities announce no other kind.
         return Err(wire::invalid("only MCP servers on stdio are supported"));
     };
     Ok(ServerSpec {
@@ -256,7 +256,7 @@ fn spec(server: McpServer) -> Result<ServerSpec, Error> {
     })
 }
 
-/// The words of a prompt. Pictures are not looked at, and links are words.
+/// The text of a prompt. Images are ignored, and links become text.
 fn text(prompt: &[ContentBlock]) -> String {
     let texts = prompt.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),

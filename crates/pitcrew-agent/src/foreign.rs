@@ -1,4 +1,4 @@
-//! Whatever a script is: it is read or refused with a place, and never with a panic.
+//! Fuzz tests: any script is parsed or rejected with a line number, without a panic.
 
 use crate::script::{Action, Script};
 use pitcrew_model::RepoPath;
@@ -10,7 +10,7 @@ fn assert_stays_inside(path: &str) {
 }
 
 #[test]
-fn any_script_is_read_or_refused_with_its_line() {
+fn any_script_is_parsed_or_rejected_with_a_line() {
     corpus!("script").check(800, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         let lines_count = text.lines().count().max(1);

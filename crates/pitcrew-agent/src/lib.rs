@@ -1,10 +1,11 @@
-//! The built-in agent: an ACP agent over stdio that works by script, by command, or with a model.
+//! The built-in agent: an ACP agent over stdio that runs scripts, commands, or a model.
 //!
-//! `agent_main` is the process. Without a model it executes the order that the client sends beside the
-//! prompt, and finds none in words; a script is read before its first step is done (`script`). With one (`model`) a turn is a talk with it, in
-//! which it calls tools until it is done. Every step is told over ACP while it is done (`turn`), and
-//! completion goes through the MCP server that the session brings (`tools`), like any agent's. The
-//! README beside this crate describes both. It never decides what to do by itself.
+//! `agent_main` is the process. Without a model it executes the order that the client sends with
+//! the prompt, and ignores the text; a script is parsed completely before its first step
+//! (`script`). With one (`model`), a turn is a conversation in which the model calls tools until it
+//! is done. Every step is reported over ACP (`turn`), and completion goes through the session's MCP
+//! server (`tools`), as with any agent. The README of this crate describes both. It never decides
+//! by itself what to do.
 
 mod policy;
 mod model;

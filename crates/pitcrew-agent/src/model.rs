@@ -1,7 +1,7 @@
-//! The model behind the agent: which one it is, how it is asked, and what its failures mean.
+//! The model behind the agent: its settings, requests and failures.
 //!
-//! `client` is the only module that names the library of the providers. Nothing here decides what
-//! is done with an answer.
+//! `client` is the only module that uses the provider library. Nothing here decides what to do with
+//! an answer.
 
 mod setup;
 mod usage;

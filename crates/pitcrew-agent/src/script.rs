@@ -1,7 +1,7 @@
-//! Scripts: the steps that the built-in agent can do, and how they are written.
+//! Scripts: the steps that the built-in agent can run, and their syntax.
 //!
-//! Reading a script finds every mistake before the first step is done. The README of this crate
-//! describes the language for people.
+//! Parsing finds every mistake before the first step runs. The README of this crate describes the
+//! language.
 
 mod parse;
 mod memory;
@@ -19,13 +19,13 @@ pub struct Script {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The first line of the step in the script, from 1.
+    /// The line on which the step starts, from 1.
     pub line: usize,
     pub condition: Condition,
     pub action: Action,
 }
 
-/// Whether a step is done. Looks at the words of the latest prompt.
+/// Whether a step runs. Evaluated against the text of the latest prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Always,
@@ -63,17 +63,17 @@ pub enum Action {
     Permit {
         title: String,
     },
-    /// Calls a tool of the session; its answer is remembered.
+    /// Calls a tool of the session and remembers its answer.
     Tool {
         name: String,
         arguments: Map<String, Value>,
-        wanted: Wanted,
+        wanted: ExpectedResult,
     },
-    /// The remembered answer must have this text.
+    /// The remembered answer must contain this text.
     Expect {
         text: String,
     },
-    /// Gives a part of the remembered answer a name.
+    /// Names a part of the remembered answer.
     Keep {
         name: String,
         pointer: String,
@@ -85,7 +85,7 @@ pub enum Action {
     Sleep {
         duration: Duration,
     },
-    /// Ends the turn; the next prompt goes on.
+    /// Ends the turn; the next prompt continues.
     Pause,
     Say {
         text: String,
@@ -104,9 +104,9 @@ pub enum Action {
     },
 }
 
-/// What a call of a tool has to lead to.
+/// The expected result of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ExpectedResult {
     Answer,
     Refusal,
 }

@@ -1,10 +1,10 @@
-//! One session: its folder, its tools, how far its script has come, and its conversation.
+//! One session: its folder, tools, script position and conversation.
 
 use crate::{
     model::Conversation,
     script::{Answer, Memory, Script, ScriptError, Step},
     tools::Server,
-    wire::Teller,
+    wire::Reporter,
 };
 use serde_json::{Map, Value};
 use std::{path::PathBuf, sync::Mutex};
@@ -13,29 +13,29 @@ use tokio_util::sync::CancellationToken;
 pub(crate) struct Session {
     pub cwd: PathBuf,
     pub servers: Vec<Server>,
-    pub teller: Teller,
+    pub reporter: Reporter,
     /// The client reads and writes files for us.
     pub has_files: bool,
     /// Variables that no program of the session may see.
     pub withheld: Vec<String>,
-    /// Absent while a turn has it.
+    /// Absent while a turn is using it.
     progress: Mutex<Option<Progress>>,
-    /// Cancels the turn that is going on.
+    /// Cancels the open turn.
     cancel: Mutex<CancellationToken>,
 }
 
-/// What outlives a turn.
+/// The state that outlives a turn.
 #[derive(Default)]
 pub(crate) struct Progress {
     script: Option<Running>,
-    /// A command that was cancelled: it has no middle, so it is run again.
+    /// A command that was cancelled: it cannot be resumed, so it runs again.
     pub command: Option<String>,
-    /// The words of the latest prompt.
+    /// The text of the latest prompt.
     pub words: String,
-    /// A script from a file has been taken: it is run once.
+    /// A script from a file was started; it runs once.
     pub took_file: bool,
     pub conversation: Conversation,
-    /// Millionths of a US dollar that the conversation has cost, where that is known.
+    /// The cost of the conversation in millionths of a US dollar, if known.
     pub cost_micros: u64,
 }
 
@@ -50,14 +50,14 @@ impl Session {
     pub fn new(
         cwd: PathBuf,
         servers: Vec<Server>,
-        teller: Teller,
+        reporter: Reporter,
         has_files: bool,
         withheld: Vec<String>,
     ) -> Self {
         Self {
             cwd,
             servers,
-            teller,
+            reporter,
             has_files,
             withheld,
             progress: Mutex::new(Some(Progress::default())),
@@ -65,11 +65,11 @@ impl Session {
         }
     }
 
-    /// Takes the right to run a turn; nothing while one is going on.
+    /// Acquires the right to run a turn; `None` while one is running.
     pub fn begin_turn(&self) -> Option<(Progress, CancellationToken)> {
         let progress = self.progress.lock().expect("no turn panics under the lock").take()?;
         let token = CancellationToken::new();
-        *self.cancel.lock().expect("nobody panics under the lock") = token.clone();
+        *self.cancel.lock().expect("no panic happens under the lock") = token.clone();
         Some((progress, token))
     }
 
@@ -78,19 +78,19 @@ impl Session {
     }
 
     pub fn cancel(&self) {
-        self.cancel.lock().expect("nobody panics under the lock").cancel();
+        self.cancel.lock().expect("no panic happens under the lock").cancel();
     }
 
-    /// Calls a tool of the session's MCP servers, or a method of the client for files.
+    /// Calls a tool of the session's MCP servers, or a file method of the client.
     pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Answer, Answer> {
         if tool.starts_with("fs/") {
-            return self.teller.file_method(tool, &arguments, &self.cwd).await;
+            return self.reporter.file_method(tool, &arguments, &self.cwd).await;
         }
         match self.servers.iter().find(|it| it.has(tool)) {
             Some(server) => server.call(tool, arguments).await,
             None => {
                 let text = format!(
-                    "the session has no tool `{tool}`: its client injected no MCP server that \
+                    "the session has no tool `{tool}`: no MCP server of the client \
                      offers it"
                 );
                 Err(Answer { text, structured: None })
@@ -100,7 +100,7 @@ impl Session {
 }
 
 impl Progress {
-    /// Begins a script; one that is under way and the same goes on.
+    /// Starts a script; if the same script is running, it continues.
     pub fn begin(&mut self, source: &str) -> Result<(), ScriptError> {
         self.command = None;
         if self.script.as_ref().is_none_or(|it| it.source != source) {
@@ -120,8 +120,7 @@ impl Progress {
         self.script.is_some()
     }
 
-    /// The next step that is to be done, after those whose condition does not hold, and what the
-    /// steps before it have left for it.
+    /// The next step whose condition holds, and the memory of the previous steps.
     pub fn step(&mut self) -> Option<(&Step, &mut Memory)> {
         let running = self.script.as_mut()?;
         let steps = &running.script.steps;

@@ -1,5 +1,5 @@
-//! The MCP servers that a session brings: the only way to report, and the only place that names
-//! the MCP library.
+//! The session's MCP servers, which are the only way to report. The only module that uses the MCP
+//! library.
 
 use crate::{model::ToolSpec, policy, script::Answer};
 use pitcrew_process::{Owned, Piped, spawn_piped};
@@ -23,7 +23,7 @@ pub(crate) struct StartError {
     pub reason: String,
 }
 
-/// How an MCP server is started.
+/// The parameters for starting an MCP server.
 pub(crate) struct ServerSpec {
     pub name: String,
     pub command: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Server {
     pub name: String,
     pub tools: Vec<ToolSpec>,
     service: RunningService<RoleClient, ()>,
-    /// Ended when the session is dropped.
+    /// Ends when the session is dropped.
     _program: Owned,
 }
 
@@ -71,7 +71,7 @@ impl Server {
         self.tools.iter().any(|it| it.name == tool)
     }
 
-    /// Calls a tool: what it says, or how it refused.
+    /// Calls a tool; returns its answer or its error.
     pub async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Answer, Answer> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.service.call_tool(params).await;

@@ -1,4 +1,4 @@
-//! One turn: does what was ordered, or lets a model do it, and tells the client about it.
+//! One turn: executes the order or runs the model, and reports to the client.
 
 mod command;
 mod files;
@@ -19,13 +19,13 @@ use pitcrew_model::{BuiltinOrder, Claim};
 use step::{After, Stop};
 use tokio_util::sync::CancellationToken;
 
-const NO_MODEL: &str = "This agent has no model: it cannot work from words alone. Set one with \
+const NO_MODEL: &str = "This agent has no model, so it cannot work from a prompt. Set one with \
     PITCREW_MODEL=provider/name or `[model]` in the settings, give the task a `script` or a \
     `command`, or choose another agent for it with `agent = \"...\"`.";
 const NO_REPORT: &str =
-    "The script has ended and reported nothing: it has no `complete`, `partial` or `fail`.";
+    "The script ended but reported nothing: it has no `complete`, `partial` or `fail`.";
 
-/// Runs a turn by orders to its end, or to where it is cancelled. What is left to do stays in `progress`.
+/// Runs a turn until it ends or is cancelled. The remaining work stays in `progress`.
 pub(crate) async fn run(
     session: &Session,
     progress: &mut Progress,
@@ -51,11 +51,11 @@ pub(crate) async fn run(
         },
     };
     if let Err(mistake) = begun {
-        report::fail(session, &format!("the script cannot be run: {mistake}")).await;
+        report::fail(session, &format!("invalid script: {mistake}")).await;
         return StopReason::EndTurn;
     }
     if !progress.is_under_way() {
-        session.teller.say(NO_MODEL);
+        session.reporter.say(NO_MODEL);
         return StopReason::EndTurn;
     }
     go_on(session, progress, cancel).await
@@ -103,11 +103,11 @@ async fn go_on(
         }
     }
     progress.finish();
-    session.teller.say(NO_REPORT);
+    session.reporter.say(NO_REPORT);
     StopReason::EndTurn
 }
 
-/// The word that the completion tool uses.
+/// The name of the outcome in the completion tool.
 fn outcome(claim: Claim) -> &'static str {
     match claim {
         Claim::Success => "success",

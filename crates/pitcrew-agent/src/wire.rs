@@ -1,4 +1,4 @@
-//! The agent's side of ACP: the only module that names the protocol library.
+//! The agent's side of ACP. The only module that uses the protocol library.
 
 use crate::script::Answer;
 use agent_client_protocol::{Client, v1::ConnectionTo};
@@ -32,44 +32,44 @@ use agent_client_protocol::{
 
 pub(crate) type Connection = ConnectionTo<Client>;
 
-/// Larger texts are not shown as a difference.
+/// Larger texts are not sent as a diff.
 const DIFF_BYTES_MAX: usize = 64 * 1_024;
 
-/// What the client said to a request for permission.
+/// The client's answer to a permission request.
 pub(crate) enum Verdict {
     Allowed,
     Rejected,
     Cancelled,
 }
 
-/// Tells the client what happens in one session.
-pub(crate) struct Teller {
+/// Reports the activity of one session to the client.
+pub(crate) struct Reporter {
     connection: Connection,
     session: SessionId,
     calls_count: AtomicU64,
 }
 
-/// A step that is being done, as the client knows it.
-pub(crate) struct Doing {
+/// A step in progress, as the client knows it.
+pub(crate) struct StepHandle {
     id: ToolCallId,
     title: String,
     kind: ToolKind,
     input: Value,
 }
 
-/// Before and after of a file.
+/// A file before and after a change.
 pub(crate) struct Change {
     pub path: PathBuf,
     pub old: Option<String>,
     pub new: String,
 }
 
-impl Teller {
+impl Reporter {
     pub fn new(connection: Connection, session: SessionId) -> Self {
         Self { connection, session, calls_count: AtomicU64::new(0) }
     }
 
-    /// A client that is gone cannot be told; the connection ends by itself then.
+    /// Errors are ignored: if the client is gone, the connection ends by itself.
     fn update(&self, update: SessionUpdate) {
         let notification = SessionNotification::new(self.session.clone(), update);
         self.connection.send_notification(notification).ok();
@@ -80,21 +80,21 @@ impl Teller {
         self.update(SessionUpdate::AgentMessageChunk(chunk));
     }
 
-    /// A piece of what is being said.
+    /// A chunk of a message.
     pub fn saying(&self, text: &str) {
         let chunk = ContentChunk::new(text.to_owned().into());
         self.update(SessionUpdate::AgentMessageChunk(chunk));
     }
 
-    /// A piece of what is being thought.
+    /// A chunk of the model's thoughts.
     pub fn thinking(&self, text: &str) {
         let chunk = ContentChunk::new(text.to_owned().into());
         self.update(SessionUpdate::AgentThoughtChunk(chunk));
     }
 
-    /// How full the conversation is, and what the session has cost where that is known.
+    /// The size of the conversation, and the cost of the session if known.
     pub fn used(&self, tokens: u64, tokens_max: u64, cost_micros: Option<u64>) {
-        // By way of decimal digits: a sum of money is told as it is.
+        // Through decimal digits, so that the amount is exact.
         let dollars = |micros: u64| format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
         let cost = cost_micros.and_then(|it| dollars(it).parse().ok());
         let cost = cost.map(|it: f64| Cost::new(it, "USD"));
@@ -102,7 +102,13 @@ impl Teller {
         self.update(SessionUpdate::UsageUpdate(update));
     }
 
-    pub fn begin(&self, kind: ToolKind, title: &str, path: Option<&Path>, input: Value) -> Doing {
+    pub fn begin(
+        &self,
+        kind: ToolKind,
+        title: &str,
+        path: Option<&Path>,
+        input: Value,
+    ) -> StepHandle {
         let number = self.calls_count.fetch_add(1, Ordering::Relaxed) + 1;
         let id = ToolCallId::new(format!("step-{number}"));
         let locations = path.map(ToolCallLocation::new).into_iter().collect();
@@ -112,20 +118,20 @@ impl Teller {
             .locations(locations)
             .raw_input(input.clone());
         self.update(SessionUpdate::ToolCall(call));
-        Doing { id, title: title.to_owned(), kind, input }
+        StepHandle { id, title: title.to_owned(), kind, input }
     }
 
-    /// What the step has given back so far, in place of what was told before.
-    pub fn so_far(&self, doing: &Doing, output: &str) {
+    /// The output of the step so far; replaces earlier output.
+    pub fn so_far(&self, doing: &StepHandle, output: &str) {
         let fields = ToolCallUpdateFields::new().content(texts(output));
         self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(doing.id.clone(), fields)));
     }
 
-    pub fn done(&self, doing: &Doing, output: &str) {
+    pub fn done(&self, doing: &StepHandle, output: &str) {
         self.ended(doing, ToolCallStatus::Completed, texts(output));
     }
 
-    pub fn changed(&self, doing: &Doing, change: Change) {
+    pub fn changed(&self, doing: &StepHandle, change: Change) {
         let size = change.new.len() + change.old.as_ref().map_or(0, String::len);
         let content = if size <= DIFF_BYTES_MAX {
             vec![Diff::new(change.path, change.new).old_text(change.old).into()]
@@ -135,11 +141,11 @@ impl Teller {
         self.ended(doing, ToolCallStatus::Completed, content);
     }
 
-    pub fn failed(&self, doing: &Doing, output: &str) {
+    pub fn failed(&self, doing: &StepHandle, output: &str) {
         self.ended(doing, ToolCallStatus::Failed, texts(output));
     }
 
-    fn ended(&self, doing: &Doing, status: ToolCallStatus, content: Vec<ToolCallContent>) {
+    fn ended(&self, doing: &StepHandle, status: ToolCallStatus, content: Vec<ToolCallContent>) {
         let mut fields = ToolCallUpdateFields::new().status(status);
         if !content.is_empty() {
             fields = fields.content(content);
@@ -147,8 +153,8 @@ impl Teller {
         self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(doing.id.clone(), fields)));
     }
 
-    /// Asks for permission to do the step.
-    pub async fn permission(&self, doing: &Doing) -> Result<Verdict, Error> {
+    /// Requests permission for the step.
+    pub async fn permission(&self, doing: &StepHandle) -> Result<Verdict, Error> {
         const ALLOW: &str = "allow";
         let option = PermissionOption::new;
         let options = vec![
@@ -165,15 +171,15 @@ impl Teller {
         Ok(match answer.outcome {
             RequestPermissionOutcome::Selected(it) if &*it.option_id.0 == ALLOW => Verdict::Allowed,
             RequestPermissionOutcome::Selected(_) => Verdict::Rejected,
-            // The library's enum may grow; nothing but a choice is permission.
+            // The library's enum may grow; only a selected option is permission.
             RequestPermissionOutcome::Cancelled | _ => Verdict::Cancelled,
         })
     }
 }
 
-/// Files, through the client.
-impl Teller {
-    /// Nothing where there is no such file.
+/// Files through the client.
+impl Reporter {
+    /// `None` if the file does not exist.
     pub async fn read_file(
         &self,
         file: &Path,
@@ -186,9 +192,9 @@ impl Teller {
             .limit(count.map(number));
         match self.connection.send_request(request).block_task().await {
             Ok(answer) => Ok(Some(answer.content)),
-            Err(error) => match Refused::of(&error) {
-                Refused { code: NOT_FOUND, .. } => Ok(None),
-                refused => Err(refused.told()),
+            Err(error) => match ClientError::of(&error) {
+                ClientError { code: NOT_FOUND, .. } => Ok(None),
+                refused => Err(refused.for_model()),
             },
         }
     }
@@ -196,10 +202,10 @@ impl Teller {
     pub async fn write_file(&self, file: &Path, text: &str) -> Result<(), String> {
         let request = WriteTextFileRequest::new(self.session.clone(), file, text);
         let written = self.connection.send_request(request).block_task().await;
-        written.map(|_| ()).map_err(|it| Refused::of(&it).told())
+        written.map(|_| ()).map_err(|it| ClientError::of(&it).for_model())
     }
 
-    /// Calls a method of the client for files as if it were a tool.
+    /// Calls a file method of the client as if it were a tool.
     pub async fn file_method(
         &self,
         method: &str,
@@ -223,7 +229,7 @@ impl Teller {
             return Err(Answer { text, structured: None });
         };
         answered.map(|text| Answer { text, structured: None }).map_err(|error| {
-            let Refused { code, message, data } = Refused::of(&error);
+            let ClientError { code, message, data } = ClientError::of(&error);
             Answer { text: format!("{message} (code {code})"), structured: data }
         })
     }
@@ -231,14 +237,14 @@ impl Teller {
 
 const NOT_FOUND: i64 = -32002;
 
-/// What the client answered with, read by hand: the library's type may grow.
-struct Refused {
+/// The client's error, parsed by hand because the library's type may grow.
+struct ClientError {
     code: i64,
     message: String,
     data: Option<Value>,
 }
 
-impl Refused {
+impl ClientError {
     fn of(error: &Error) -> Self {
         let error = serde_json::to_value(error).unwrap_or_default();
         Self {
@@ -248,8 +254,8 @@ impl Refused {
         }
     }
 
-    /// For a model: an outline is what it would have read the file for.
-    fn told(self) -> String {
+    /// For a model: includes the outline, which replaces reading the file.
+    fn for_model(self) -> String {
         let outline = self.data.as_ref().and_then(|it| it["outline"].as_str());
         match outline {
             Some(outline) => format!("{}\n{outline}", self.message),
@@ -270,7 +276,7 @@ pub(crate) fn introduction() -> InitializeResponse {
         .agent_info(Implementation::new("pitcrew-agent", env!("CARGO_PKG_VERSION")))
 }
 
-/// The model gave no answer. Whoever drives us decides by `kind` what becomes of the task.
+/// The model gave no answer. The client decides by `kind` what happens to the task.
 pub(crate) fn no_answer(kind: &str, reset_at_ms: Option<u64>, message: impl Into<String>) -> Error {
     const AUTH_REQUIRED: i32 = -32000;
     const INTERNAL: i32 = -32603;

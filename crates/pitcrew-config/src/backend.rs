@@ -1,7 +1,7 @@
-//! Backends as data: which program an agent is, and all that is known about it.
+//! Backends as data: the program of each agent and everything known about it.
 //!
-//! A backend is made of layers: the file that comes with Pitcrew, the user's own file, and the
-//! user's settings; each replaces single keys. Nothing here starts a program or looks for one.
+//! A backend has layers: the file that comes with Pitcrew, the user's own file, and the user's
+//! settings. Each layer replaces single keys. Nothing here starts or searches for a program.
 
 mod value;
 mod keys;
@@ -13,10 +13,10 @@ mod places;
 mod shown;
 
 pub use keys::BACKEND_KEYS;
-pub use places::{LoginFile, LoginFound};
+pub use places::{LoginEvidence, LoginFile};
 pub use value::{
-    BackendSettings, CostTold, ErrorKind, ErrorRule, ErrorSays, FileAccess, LoginFirst, McpServers,
-    Resume, UsageScope, user_environment,
+    BackendSettings, CostReporting, ErrorKind, ErrorPattern, ErrorRule, FileAccess, LoginFirst,
+    McpServers, Resume, UsageScope, user_environment,
 };
 
 pub(crate) use draft::BackendDraft;

@@ -1,54 +1,53 @@
-//! What the content of an agent's credential file is worth.
+//! Compares the contents of agents' credential files.
 //!
-//! What it says is never kept, shown or compared: only a digest, the places of its secrets and its
-//! time of expiry leave this module. Nothing here touches a file.
+//! The contents are never kept or shown. Only a digest, the paths of the secrets and the expiry
+//! time leave this module. Nothing here touches a file.
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where in its credential file a vendor writes what.
+/// The layout of a vendor's credential file.
 ///
-/// A place is a path of names, such as `claudeAiOauth.expiresAt`, where `*` is any name.
+/// A path is a list of names, such as `claudeAiOauth.expiresAt`; `*` matches any name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoginFormat {
-    /// The times at which access tokens expire: a number (seconds or milliseconds since the epoch),
-    /// or a token that says itself when it expires. What stands beside it is the login.
+    /// When access tokens expire: a number (seconds or milliseconds since the epoch), or a token
+    /// that contains its own expiry time. The object that contains it is the login.
     pub expires: Vec<String>,
-    /// Whose login it is: a name, or a token that says itself whom it was issued to.
+    /// The account of the login: a name, or a token that contains its own subject.
     pub account: Vec<String>,
 }
 
-/// A credential, as far as one may know it.
+/// A credential without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// The same for two files that hold the same tokens, however they are written and whatever they
-    /// say of when these expire.
+    /// Equal for two files that hold the same tokens, regardless of formatting and stated expiry
+    /// times.
     pub digest: String,
-    /// When the last of its access tokens expires, where it says so.
+    /// When the last of its access tokens expires, if known.
     pub expires_at_ms: Option<u64>,
-    /// Whether it was understood, and not only taken for what it is.
+    /// Whether the format was recognized.
     pub is_understood: bool,
-    /// The same for two files that differ in nothing but the tokens of the same accounts. Absent where
-    /// a login that can be renewed does not say whose it is.
+    /// Equal for two files that differ only in the tokens of the same accounts. `None` if a
+    /// renewable login does not name its account.
     pub account: Option<String>,
-    /// The places of whole logins in it, and of all secrets beside them. A login without its tokens
-    /// is none.
+    /// The paths of complete logins, and of all other secrets. A login without tokens is not a
+    /// login.
     holds: BTreeSet<String>,
 }
 
 impl Credential {
-    /// Reads a credential; nothing where the bytes are none.
+    /// Reads a credential, or returns `None` if the bytes are not one.
     ///
-    /// Every secret that is not part of a login counts by itself; a text that is not JSON is one
-    /// secret. The refresh tokens of an account that is not known do not count: agents do not get
-    /// them.
+    /// Every secret outside a login counts separately. Text that is not JSON is one secret. The
+    /// refresh tokens of an unknown account do not count, because agents never get them.
     pub fn read(bytes: &[u8], format: &LoginFormat) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok().map(str::trim).filter(|it| !it.is_empty())?;
         let root = match serde_json::from_str::<Value>(text) {
             Ok(root) if root.as_object().is_some_and(|it| !it.is_empty()) => root,
             Ok(_) => return None,
-            // Of what is JSON, this is only a part.
+            // This is only a truncated piece of JSON.
             Err(_) if text.starts_with('{') => return None,
             Err(_) => Value::String(text.to_owned()),
         };
@@ -70,17 +69,17 @@ impl Credential {
                 times.push(time);
                 logins.insert(place.to_owned());
             }
-            // A token is what it is; a number is only what somebody wrote beside it.
+            // A token is a fact; a number is only a note beside it.
             if login.get(name).is_some_and(|it| !it.is_string()) {
                 login.remove(name);
             }
         });
         let mut holds = BTreeSet::new();
         secrets(&root, "", root.is_string(), &mut holds);
-        // The tokens of a login are one matter: which of them it has is up to its vendor.
+        // The tokens of a login count as one: the vendor decides which of them a login contains.
         holds.retain(|it| it.rsplit_once('/').is_none_or(|(login, _)| !logins.contains(login)));
         holds.append(&mut logins);
-        // How it is written does not matter, nor the order of its names.
+        // Formatting and key order do not matter.
         root.sort_all_objects();
         let is_understood = root.is_object() && !holds.is_empty();
         let expires_at_ms = times.into_iter().max();
@@ -88,21 +87,21 @@ impl Credential {
         Some(Self { digest, expires_at_ms, is_understood, account, holds })
     }
 
-    /// Whether it has every login and every other secret that the other one has.
+    /// Whether it contains every login and every other secret of `other`.
     pub fn keeps(&self, other: &Self) -> bool {
         self.holds.is_superset(&other.holds)
     }
 }
 
-/// A credential as an agent gets it: said to expire at `time_ms` where it says a later time by a
-/// number, so that it is refreshed sooner.
+/// Returns the credential to give to an agent. A numeric expiry later than `time_ms` becomes
+/// `time_ms`, so that the agent refreshes sooner.
 ///
-/// Where nothing says whose login it is, the refresh token is not in it: what an agent would make of it
-/// could not be told from a login of its own, and not taking it back would cost the user theirs.
+/// If the account is unknown, the refresh token is removed: a login that the agent renewed could
+/// not be distinguished from the agent's own login, and discarding it would log the user out.
 pub fn for_agent(bytes: &[u8], format: &LoginFormat, time_ms: Option<u64>) -> Vec<u8> {
     let Ok(mut root) = serde_json::from_slice::<Value>(bytes) else { return bytes.to_owned() };
     if account(&root, format).is_none() {
-        // The name stays: some take a login without it for a broken one.
+        // The key stays, because some agents treat a login without it as broken.
         for_each_renewable(&mut root, "", &mut |_, login| {
             let tokens = login.iter_mut().filter(|it| is_refresh_token(it.0));
             tokens.for_each(|it| *it.1 = "".into());
@@ -114,16 +113,16 @@ pub fn for_agent(bytes: &[u8], format: &LoginFormat, time_ms: Option<u64>) -> Ve
     for_each_login(&mut root, &format.expires, |_, login, name| {
         let Some(written) = login.get(name).and_then(Value::as_u64) else { return };
         if milliseconds(written) > time_ms {
-            let told = if is_in_seconds(written) { time_ms / 1_000 } else { time_ms };
-            login.insert(name.to_owned(), told.into());
+            let reported = if is_in_seconds(written) { time_ms / 1_000 } else { time_ms };
+            login.insert(name.to_owned(), reported.into());
             is_changed = true;
         }
     });
-    // Nobody is served by other bytes that say the same.
+    // If nothing changed, keep the original bytes.
     if is_changed { root.to_string().into_bytes() } else { bytes.to_owned() }
 }
 
-/// Every object in which one of `places` ends, with its own place and the name that is meant in it.
+/// Calls `look` with every object in which one of `places` ends, its path, and the final name.
 fn for_each_login(
     root: &mut Value,
     places: &[String],
@@ -155,8 +154,8 @@ fn walk(
     }
 }
 
-/// What a file says of its accounts, and everything else in it that no refresh changes: other keys,
-/// addresses. Nothing where a login that can be renewed names no account.
+/// The accounts of a file, and everything else that no refresh changes: other keys, addresses.
+/// `None` if a renewable login names no account.
 fn account(root: &Value, format: &LoginFormat) -> Option<String> {
     let mut root = root.clone();
     let mut facts = BTreeMap::new();
@@ -176,7 +175,7 @@ fn account(root: &Value, format: &LoginFormat) -> Option<String> {
     if !is_named {
         return None;
     }
-    // A token that was taken for what it says stands for that alone.
+    // A decoded token is represented by its subject alone.
     for_each_login(&mut root, &format.account, |_, login, name| drop(login.remove(name)));
     for_each_login(&mut root, &format.expires, |_, login, name| drop(login.remove(name)));
     texts(&root, "", &mut facts);
@@ -187,7 +186,7 @@ fn is_end(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
 }
 
-/// Whom a token was issued to, or the name that stands there.
+/// The subject of a token, or the name itself.
 fn identity(value: &Value) -> Option<String> {
     let text = value.as_str().filter(|it| !it.trim().is_empty())?;
     match claims(text) {
@@ -196,7 +195,7 @@ fn identity(value: &Value) -> Option<String> {
     }
 }
 
-/// Every object with a place for a refresh token in it.
+/// Calls `look` with every object that can hold a refresh token.
 fn for_each_renewable(
     value: &mut Value,
     place: &str,
@@ -217,7 +216,7 @@ fn is_refresh_token(name: &str) -> bool {
     name == "refresh" || name.ends_with("refreshtoken")
 }
 
-/// All texts but those that a refresh may change: when it was, and what the new token is for.
+/// All strings except those that a refresh may change: timestamps and scopes.
 fn texts(value: &Value, place: &str, found: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(object) => {
@@ -245,7 +244,7 @@ fn digest_of(bytes: &[u8]) -> String {
     digits.concat()
 }
 
-/// The names under which agents keep what must not be lost.
+/// The key names under which agents store secrets.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["token", "refresh", "access", "key", "secret"].iter().any(|it| name.contains(it))
@@ -255,7 +254,7 @@ fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|it| !it.trim().is_empty())
 }
 
-/// The places of all secrets that are not empty. What a secret name stands for is secret as a whole.
+/// The paths of all nonempty secrets. Everything below a secret key is secret.
 fn secrets(value: &Value, place: &str, is_secret_name: bool, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -271,7 +270,7 @@ fn secrets(value: &Value, place: &str, is_secret_name: bool, found: &mut BTreeSe
     }
 }
 
-/// Whether a login has its tokens. Who logs out, or is logged out, often leaves empty ones.
+/// Whether a login has its tokens. A logout often leaves empty ones.
 fn is_whole(login: &Map<String, Value>) -> bool {
     let is_token = |it: &(&String, &Value)| is_secret(it.0) && (it.1.is_string() || it.1.is_null());
     let mut tokens = login.iter().filter(is_token).map(|it| is_text(it.1)).peekable();
@@ -284,7 +283,7 @@ fn time_ms(value: &Value) -> Option<u64> {
     number.filter(|it| *it > 0).map(milliseconds)
 }
 
-/// As seconds, the milliseconds of today are more than a thousand years away.
+/// Read as seconds, today's milliseconds would be more than a thousand years ahead.
 fn is_in_seconds(number: u64) -> bool {
     number < 100_000_000_000
 }
@@ -293,7 +292,7 @@ fn milliseconds(number: u64) -> u64 {
     if is_in_seconds(number) { number * 1_000 } else { number }
 }
 
-/// What a JSON web token says of itself, unproven.
+/// The claims of a JSON web token, not verified.
 fn claims(token: &str) -> Option<Value> {
     let parts: Vec<&str> = token.split('.').collect();
     let [_, claims, _] = parts[..] else { return None };

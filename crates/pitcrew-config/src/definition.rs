@@ -1,8 +1,8 @@
-//! Agent definitions: who can be asked for what, and how each is told to behave.
+//! Agent definitions: what each agent is good for, and its role prompt.
 //!
-//! A definition is a Markdown file with front matter; its body is the role. Built in < the workspace's
-//! `.github/agents/` < the user's own. Keys of other vendors are read past. Parsing is pure; only
-//! `read_definitions` touches files.
+//! A definition is a Markdown file with front matter; its body is the role. A user's definition
+//! overrides one in the workspace's `.github/agents/`, which overrides a built-in one. Keys of
+//! other vendors are ignored. Parsing is pure; only `read_definitions` touches files.
 
 mod matter;
 mod parse;

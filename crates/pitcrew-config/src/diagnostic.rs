@@ -1,8 +1,8 @@
-//! A problem with its place, the way a compiler tells it.
+//! A problem with its location, displayed as a compiler would.
 
 use std::{fmt, ops::Range};
 
-/// Characters of a source line that are shown around the place of a problem.
+/// Characters of a source line to show around a problem.
 const SHOWN_CHARACTERS_MAX: usize = 120;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,22 +20,22 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One problem in one text. `Display` is the whole story over several lines, safe for a terminal.
+/// One problem in one text. `Display` prints several lines that are safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     pub severity: Severity,
-    /// What the text is called: a path, or `environment` and the like.
+    /// The name of the text: a path, or `environment` and the like.
     pub file: String,
     /// 1-based.
     pub line: usize,
     /// 1-based, in characters.
     pub column: usize,
-    /// The bytes of the text that the problem is about.
+    /// The bytes of the text that the problem covers.
     pub span: Range<usize>,
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
-    /// The line of the text that `line` names.
+    /// The source line at `line`.
     pub source_line: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The part of a line that is shown, and where its carets stand.
+/// The part of a line to show, and the position of its carets.
 struct Excerpt {
     line: String,
     indent: String,
@@ -91,7 +91,7 @@ impl Diagnostic {
     }
 }
 
-/// Text that is safe on a terminal: escapes, controls and bidirectional overrides are spelled out.
+/// Escapes control characters and bidirectional overrides, so that the text is safe on a terminal.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
@@ -104,7 +104,7 @@ pub fn printable(text: &str) -> String {
     printable
 }
 
-/// Whether a terminal shows the character as itself, in one place.
+/// Whether a terminal shows the character as itself in one column.
 fn is_plain(character: char) -> bool {
     let hidden = matches!(
         character,
@@ -117,7 +117,7 @@ fn is_plain(character: char) -> bool {
 pub(crate) struct Problems<'a> {
     file: &'a str,
     text: &'a str,
-    /// Byte offsets at which lines begin.
+    /// Byte offsets of line starts.
     lines: Vec<usize>,
     found: Vec<Diagnostic>,
 }
@@ -152,7 +152,7 @@ impl<'a> Problems<'a> {
         self.found.iter().any(|it| it.severity == Severity::Error)
     }
 
-    /// Errors and warnings apart, each in the order of the text.
+    /// Returns errors and warnings, each in the order of the text.
     pub fn split(mut self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.found.sort_by_key(|it| it.span.start);
         self.found.into_iter().partition(|it| it.severity == Severity::Error)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_points_at_its_place() {
+    fn a_problem_points_at_its_location() {
         expect![[r#"
             plan.toml:2:8: error: it is wrong
              2 | name = "grün"

@@ -1,7 +1,7 @@
-//! Where things are kept: state, settings and sockets, for the user and for each workspace.
+//! Finds the folders for state, settings and sockets, for the user and for each workspace.
 //!
-//! Paths are made from an environment that is handed in. Only private folders, and the link by which
-//! the sockets of a workspace are found again, touch the disk.
+//! Paths are derived from an environment that the caller passes in. Only private folders and the
+//! link to a workspace's sockets touch the disk.
 
 use pitcrew_model::{AttemptId, CommitId, PlanId};
 use sha2::{Digest, Sha256};
@@ -16,10 +16,10 @@ use std::{
     str::FromStr,
 };
 
-/// The path of a unix socket is limited to 108 bytes by the kernel; we stay below.
+/// The OS limits the path of a unix socket to 108 bytes; we stay below.
 const SOCKET_BYTES_MAX: usize = 100;
-/// What a workspace adds to the runtime folder at most: `/<id>/attempt-<number>.sock`, and as much for
-/// `/<id>/attempt-<number>/sock`.
+/// The longest path that a workspace adds to the runtime folder: `/<id>/attempt-<number>.sock`, or
+/// the equally long `/<id>/attempt-<number>/sock`.
 const SOCKET_TAIL_BYTES: usize = 51;
 
 /// The folders of a user. None of them needs to exist.
@@ -46,7 +46,7 @@ impl Dirs {
         environment: &BTreeMap<String, String>,
         user_id: u32,
     ) -> Result<Self, DirsError> {
-        // A relative path would mean another folder in every folder; the XDG rules ignore it too.
+        // A relative path would depend on the current folder; the XDG specification ignores it too.
         let absolute =
             |name: &str| environment.get(name).map(PathBuf::from).filter(|it| it.is_absolute());
         let below_home = |what, variable: &'static str, below: &str| {
@@ -72,7 +72,7 @@ impl Dirs {
         WorkspaceDirs { id: id.clone(), state, runtime }
     }
 
-    /// What git has said about the repository at this path. Nothing is lost with it.
+    /// A cache of git's answers about the repository at this path. It can be deleted.
     pub fn repository(&self, root: &Path) -> PathBuf {
         self.state.join("repositories").join(digest(&[root.as_os_str().as_bytes()]))
     }
@@ -88,12 +88,12 @@ fn runtime(given: Option<PathBuf>, user_id: u32) -> PathBuf {
     }
 }
 
-/// The name of a workspace: made of its root commit and the place it is at.
+/// The name of a workspace, derived from its root commit and its path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WorkspaceId(String);
 
 impl WorkspaceId {
-    /// `path` must be canonical: two names for one place would be two workspaces.
+    /// `path` must be canonical: two names for one folder would be two workspaces.
     pub fn new(root_commit: &CommitId, path: &Path) -> Self {
         Self(digest(&[root_commit.0.as_bytes(), path.as_os_str().as_bytes()]))
     }
@@ -138,7 +138,7 @@ fn digest(parts: &[&[u8]]) -> String {
 pub struct WorkspaceDirs {
     pub id: WorkspaceId,
     pub state: PathBuf,
-    /// For sockets. Gone after a restart of the machine.
+    /// For sockets. Lost when the machine restarts.
     pub runtime: PathBuf,
 }
 
@@ -159,7 +159,7 @@ impl WorkspaceDirs {
         self.state.join("logs")
     }
 
-    /// What is known about the contents of sources. Nothing is lost with it.
+    /// A cache of facts about source files. It can be deleted.
     pub fn symbols(&self) -> PathBuf {
         self.state.join("symbols")
     }
@@ -169,56 +169,56 @@ impl WorkspaceDirs {
         self.state.join("attempts").join(attempt.to_string())
     }
 
-    /// What the checks of a plan itself leave: on its base, and at its landing.
+    /// Output of the plan's own checks: on its base, and at landing.
     pub fn checks(&self, plan: PlanId) -> PathBuf {
         self.state.join("checks").join(plan.to_string())
     }
 
-    /// The home of an attempt's agent: what it changes there is nobody else's, and is removed with it.
+    /// The private home of an attempt's agent, removed with the attempt.
     ///
-    /// Not in a folder for temporary files: agents with a sandbox of their own hide that.
+    /// It is not in a temporary folder, because agents with their own sandbox hide those.
     pub fn home(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("home")
     }
 
-    /// What was copied into these homes, for whoever has to go on with it.
+    /// A record of what was copied into these homes, for the next process.
     pub fn logins(&self) -> PathBuf {
         self.state.join("logins")
     }
 
-    /// What the workspaces of a user share, who has one login for all of them.
+    /// Logins that all workspaces of the user share.
     pub fn user_logins(&self) -> PathBuf {
         self.of_user().join("logins")
     }
 
-    /// What programs of agents have unpacked of themselves. Nothing is lost with it.
+    /// A cache of programs that agents unpacked. It can be deleted.
     pub fn user_programs(&self) -> PathBuf {
         self.of_user().join("programs")
     }
 
-    /// The folder that this one is in with those of all other workspaces.
+    /// The folder that contains all workspaces of the user.
     pub fn of_user(&self) -> &Path {
         self.state.ancestors().nth(2).unwrap_or(&self.state)
     }
 
-    /// Where the orchestrator listens for the person's commands. In no box.
+    /// The socket for the user's commands. No sandbox can see it.
     pub fn socket(&self) -> PathBuf {
         self.runtime.join("door/serve.sock")
     }
 
-    /// The folder of a worker's own socket, with nothing else in it: it is mounted in the worker's box,
-    /// so it is never replaced while the worker lives.
-    pub fn worker_door(&self, attempt: AttemptId) -> PathBuf {
+    /// The folder of a worker's socket, which contains nothing else. It is mounted in the worker's
+    /// sandbox, so it is never replaced while the worker lives.
+    pub fn worker_socket_dir(&self, attempt: AttemptId) -> PathBuf {
         self.runtime.join(attempt.to_string())
     }
 
-    /// Where the orchestrator listens for the tool calls of one worker.
+    /// The socket for the tool calls of one worker.
     pub fn worker_socket(&self, attempt: AttemptId) -> PathBuf {
-        self.worker_door(attempt).join("sock")
+        self.worker_socket_dir(attempt).join("sock")
     }
 
-    /// Where the sockets are whatever the environment says: somebody may have come first with another
-    /// one, from a desktop or over the network, and its orchestrator and agents are reached there.
+    /// Follows the link to the workspace's sockets, regardless of the environment. An orchestrator
+    /// that was started in another session (desktop, ssh) may already use another runtime folder.
     #[must_use]
     pub fn found(mut self) -> Self {
         if let Ok(there) = fs::read_link(self.link())
@@ -230,7 +230,7 @@ impl WorkspaceDirs {
         self
     }
 
-    /// Makes the folders that nobody else may enter, and lets others find the sockets.
+    /// Creates the private folders and the link to the sockets.
     pub fn make(&self) -> Result<(), PrivateDirError> {
         private_dir(&self.state)?;
         private_dir(&self.runtime)?;
@@ -238,7 +238,7 @@ impl WorkspaceDirs {
         if fs::read_link(&link).is_ok_and(|it| it == self.runtime) {
             return Ok(());
         }
-        // Where it cannot be made, only those find the sockets who come with the same environment.
+        // Without the link, only a process with the same environment finds the sockets.
         let new = link.with_extension(std::process::id().to_string());
         symlink(&self.runtime, &new).and_then(|()| fs::rename(&new, &link)).ok();
         Ok(())
@@ -248,13 +248,13 @@ impl WorkspaceDirs {
         self.state.join("sockets")
     }
 
-    /// Where the shim of an attempt listens.
+    /// The socket of an attempt's shim.
     pub fn attempt_socket(&self, attempt: AttemptId) -> PathBuf {
         self.runtime.join(format!("{attempt}.sock"))
     }
 }
 
-/// A folder that cannot be made ours alone.
+/// A folder that could not be made private.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to make `{}` a folder for this user only", path.display())]
 pub struct PrivateDirError {
@@ -263,10 +263,11 @@ pub struct PrivateDirError {
     pub source: io::Error,
 }
 
-/// Makes a folder, and those above it, that only this user can enter; refuses one that is not ours.
+/// Creates a folder, and its parents, that only this user can enter. Fails if it belongs to another
+/// user.
 ///
-/// In `/tmp` somebody else may have been first, so the folder and those above it are looked at, not
-/// trusted: who owns a folder above could put another one in its place.
+/// In `/tmp` another user may have created the folder first, so the folder and its parents are
+/// checked: the owner of a parent could replace the folder.
 pub fn private_dir(path: &Path) -> Result<(), PrivateDirError> {
     let failed = |source| PrivateDirError { path: path.to_owned(), source };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
@@ -279,7 +280,7 @@ pub fn private_dir(path: &Path) -> Result<(), PrivateDirError> {
     }
     if found.mode() & 0o077 != 0 {
         let reason =
-            format!("others may enter it (mode {:o}); run: chmod 700", found.mode() & 0o777);
+            format!("other users can enter it (mode {:o}); run: chmod 700", found.mode() & 0o777);
         return Err(failed(io::Error::other(reason)));
     }
     path.ancestors().skip(1).try_for_each(check_above).map_err(failed)
@@ -291,7 +292,7 @@ fn is_own_dir(path: &Path) -> bool {
 }
 
 fn check_above(path: &Path) -> io::Result<()> {
-    /// What a file of a user that this container does not know belongs to.
+    /// The owner of files whose user this container does not know.
     const UNKNOWN_USER: u32 = 65_534;
     let found =
         fs::symlink_metadata(if path.as_os_str().is_empty() { Path::new(".") } else { path })?;
@@ -300,7 +301,7 @@ fn check_above(path: &Path) -> io::Result<()> {
     if !keepers.contains(&found.uid()) {
         Err(io::Error::other(format!("`{}` belongs to another user", path.display())))
     } else if found.is_dir() && others_write && !is_sticky {
-        Err(io::Error::other(format!("everybody may change `{}`", path.display())))
+        Err(io::Error::other(format!("every user can change `{}`", path.display())))
     } else {
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Reads typed values out of a TOML document and collects what is wrong with them.
+//! Reads typed values from a TOML document and collects its problems.
 //!
-//! A reader never stops at a problem: it records it and answers `None`, so that one run tells
-//! everything. Nothing here knows what a key means.
+//! A reader never stops at a problem: it records it and returns `None`, so that one run reports all
+//! of them. Nothing here knows what a key means.
 
 use crate::{
     diagnostic::Problems,
@@ -15,14 +15,14 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 pub(crate) type Span = Range<usize>;
 
-/// A value and where it stands.
+/// A value and its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanned<T> {
     pub value: T,
     pub span: Span,
 }
 
-/// Parses TOML. A syntax error is recorded with its place.
+/// Parses TOML. A syntax error is recorded with its location.
 pub(crate) fn parse_document<'a>(
     text: &'a str,
     problems: &mut Problems,
@@ -40,9 +40,9 @@ pub(crate) fn parse_document<'a>(
 /// One table of a document.
 pub(crate) struct Section<'t> {
     pub table: &'t dyn TableLike,
-    /// Where it begins.
+    /// Where the table starts.
     pub span: Span,
-    /// Keys that were probably meant by unknown ones.
+    /// Keys whose misspelling was probably reported already.
     meant: Vec<String>,
 }
 
@@ -55,8 +55,8 @@ impl<'t> Section<'t> {
         Self { table, span, meant: Vec::new() }
     }
 
-    /// Records every key that is not known. `what` is the table's name in the message, and
-    /// `aliases` are words that people use for known keys.
+    /// Records every unknown key. `what` names the table in the message; `aliases` are common
+    /// synonyms for known keys.
     pub fn check_keys(
         &mut self,
         what: &str,
@@ -78,12 +78,12 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The key is not there, and nothing was told yet that explains why.
+    /// Whether the key is missing and no reported problem explains that.
     pub fn lacks(&self, key: &str) -> bool {
         self.item(key).is_none() && !self.meant.iter().any(|it| it == key)
     }
 
-    /// Where a key is written; the table's own place when it is not there.
+    /// The location of a key, or of the table if the key is missing.
     pub fn key_span(&self, key: &str) -> Span {
         let found = self.table.get_key_value(key).and_then(|(key, _)| key.span());
         found.unwrap_or_else(|| self.span.clone())
@@ -103,7 +103,7 @@ impl<'t> Section<'t> {
         None
     }
 
-    /// A list of strings; one string stands for a list of one.
+    /// A list of strings. A single string counts as a list of one.
     pub fn strings(&self, key: &str, problems: &mut Problems) -> Option<Vec<Spanned<String>>> {
         let (span, item) = self.item(key)?;
         match item {
@@ -150,7 +150,7 @@ impl<'t> Section<'t> {
         value.map(|value| Spanned { value, span })
     }
 
-    /// A duration in milliseconds, from a text with units or from whole seconds.
+    /// A duration in milliseconds, from a string with units or whole seconds.
     pub fn duration(
         &self,
         key: &str,
@@ -174,13 +174,13 @@ impl<'t> Section<'t> {
         match parsed {
             Ok(value) => Some(Spanned { value, span }),
             Err(reason) => {
-                problems.error(&span, format!("`{key}` is wrong: {reason}"), help());
+                problems.error(&span, format!("`{key}` is invalid: {reason}"), help());
                 None
             }
         }
     }
 
-    /// How many tokens: a whole number above zero.
+    /// A number of tokens: a positive integer.
     pub fn tokens(&self, key: &str, problems: &mut Problems) -> Option<Spanned<u64>> {
         let (span, item) = self.item(key)?;
         let Some(number) = item.as_integer() else {
@@ -195,7 +195,7 @@ impl<'t> Section<'t> {
         value.map(|value| Spanned { value, span })
     }
 
-    /// Millionths of a US dollar, from a number or a text.
+    /// Millionths of a US dollar, from a number or a string.
     pub fn dollars(&self, key: &str, problems: &mut Problems) -> Option<Spanned<u64>> {
         let (span, item) = self.item(key)?;
         let text = match (item.as_str(), item.as_integer(), item.as_float()) {
@@ -210,14 +210,14 @@ impl<'t> Section<'t> {
         match parse_dollars(&text) {
             Ok(value) => Some(Spanned { value, span }),
             Err(reason) => {
-                let message = format!("`{key}` is wrong: {reason}");
+                let message = format!("`{key}` is invalid: {reason}");
                 problems.error(&span, message, Some(DOLLARS_HELP.into()));
                 None
             }
         }
     }
 
-    /// What may be used: both caps, each where it is written.
+    /// Both spending caps, each with its location.
     pub fn caps(&self, problems: &mut Problems) -> Caps {
         let tokens = self.tokens("max_tokens", problems).map(|it| it.value);
         let cost_micros = self.dollars("max_cost", problems).map(|it| it.value);
@@ -241,7 +241,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// Reads a duration that must be more than nothing and at most `max_ms`.
+/// Parses a duration that must be positive and at most `max_ms`.
 pub(crate) fn check_duration(text: &str, max_ms: u64) -> Result<u64, String> {
     let milliseconds = parse_duration(text).map_err(|it| it.to_string())?;
     duration_in_range(milliseconds, max_ms)

@@ -1,19 +1,19 @@
-//! Spans of time as people write them: `30s`, `10min`, `1h30min`.
+//! Durations as people write them: `30s`, `10min`, `1h30min`.
 
-/// A text that is no span of time.
+/// A string that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    #[error("`{text}` is no duration")]
+    #[error("`{text}` is not a duration")]
     Shape { text: String },
     #[error("`{number}` has no unit")]
     NoUnit { number: String },
-    #[error("`{unit}` is no unit of time")]
+    #[error("`{unit}` is not a unit of time")]
     Unit { unit: String },
-    #[error("`{text}` is too long to count")]
+    #[error("`{text}` is too long")]
     TooLong { text: String },
 }
 
-/// What to write instead, for every help line about durations.
+/// The help line for every invalid duration.
 pub(crate) const DURATION_HELP: &str =
     "write a number with a unit, such as \"30s\", \"10min\" or \"1h30min\", or whole seconds";
 
@@ -27,7 +27,7 @@ const UNITS: &[(&str, u64)] = &[
     ("d", 86_400_000),
 ];
 
-/// Reads a duration with units into milliseconds.
+/// Parses a duration with units into milliseconds.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     let mut rest = text.trim();
     if !rest.starts_with(|it: char| it.is_ascii_digit()) {
@@ -58,7 +58,7 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     Ok(total)
 }
 
-/// Writes milliseconds in the largest units that say them exactly.
+/// Formats milliseconds with the largest units that are exact.
 pub fn format_duration(milliseconds: u64) -> String {
     const SHOWN: [(&str, u64); 5] =
         [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_and_written() {
+    fn parses_and_formats_durations() {
         let cases = [
             ("30s", 30_000),
             ("10min", 600_000),
@@ -98,17 +98,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_says_why() {
+    fn an_invalid_duration_gives_the_reason() {
         let cases = [
-            ("", "`` is no duration"),
-            ("soon", "`soon` is no duration"),
-            ("-5s", "`-5s` is no duration"),
+            ("", "`` is not a duration"),
+            ("soon", "`soon` is not a duration"),
+            ("-5s", "`-5s` is not a duration"),
             ("10", "`10` has no unit"),
             ("1h30", "`30` has no unit"),
-            ("5 fortnights", "`fortnights` is no unit of time"),
+            ("5 fortnights", "`fortnights` is not a unit of time"),
             ("1.5h", "`1` has no unit"),
-            ("99999999999999999999s", "`99999999999999999999s` is too long to count"),
-            ("9999999999999999999d", "`9999999999999999999d` is too long to count"),
+            ("99999999999999999999s", "`99999999999999999999s` is too long"),
+            ("9999999999999999999d", "`9999999999999999999d` is too long"),
         ];
         for (text, message) in cases {
             assert_eq!(parse_duration(text).expect_err(text).to_string(), message);

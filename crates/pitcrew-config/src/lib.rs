@@ -1,7 +1,7 @@
-//! Reads what people write: plan files, requests in words, settings; and finds the folders.
+//! Reads what people write: plan files, requests, settings; and finds the folders.
 //!
-//! Everything is parsed and checked here, with errors that name line, reason and remedy, before
-//! the kernel sees it. Nothing here runs a program, asks git or decides what happens next.
+//! Everything is parsed and checked here, with errors that name the line, the reason and the fix,
+//! before the kernel sees it. Nothing here runs a program, calls git or decides what happens next.
 
 mod diagnostic;
 mod suggest;
@@ -18,8 +18,8 @@ mod credential;
 mod replace;
 
 pub use backend::{
-    BACKEND_KEYS, BackendSettings, CostTold, ErrorKind, ErrorRule, ErrorSays, FileAccess,
-    LoginFile, LoginFirst, LoginFound, McpServers, Resume, UsageScope, user_environment,
+    BACKEND_KEYS, BackendSettings, CostReporting, ErrorKind, ErrorPattern, ErrorRule, FileAccess,
+    LoginEvidence, LoginFile, LoginFirst, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, LoginFormat, for_agent};
 pub use definition::{AgentDefinition, Definitions, parse_definition, read_definitions};

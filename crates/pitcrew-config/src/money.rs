@@ -1,22 +1,22 @@
 //! Amounts of money as people write them: `2`, `2.50`, `$0.75`.
 
-/// A text that is no amount of US dollars.
+/// A string that is not an amount in US dollars.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DollarsError {
-    #[error("`{text}` is no amount of dollars")]
+    #[error("`{text}` is not an amount in dollars")]
     Shape { text: String },
-    #[error("`{text}` has more than six digits behind the point")]
+    #[error("`{text}` has more than six decimal places")]
     TooFine { text: String },
     #[error("it is zero")]
     Zero,
-    #[error("`{text}` is too much to count")]
+    #[error("`{text}` is too large")]
     TooMuch { text: String },
 }
 
-/// What to write instead, for every help line about money.
+/// The help line for every invalid amount.
 pub(crate) const DOLLARS_HELP: &str = "write US dollars, such as 2, 2.5 or \"$0.75\"";
 
-/// Reads dollars into millionths, exactly.
+/// Parses dollars into millionths, exactly.
 pub fn parse_dollars(text: &str) -> Result<u64, DollarsError> {
     let shape = || DollarsError::Shape { text: text.into() };
     let number = text.trim();
@@ -33,7 +33,7 @@ pub fn parse_dollars(text: &str) -> Result<u64, DollarsError> {
     let digits = format!("{whole}{part:0<6}");
     match digits.parse::<u64>() {
         Ok(0) => Err(DollarsError::Zero),
-        // The last number stands for no cap at all.
+        // The largest number means "no cap".
         Ok(u64::MAX) | Err(_) => Err(too_much()),
         Ok(micros) => Ok(micros),
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_are_read_exactly() {
+    fn parses_dollars_exactly() {
         let read = ["2", "2.5", "$0.75", " 0.000001 ", "18446744073709"].map(parse_dollars);
         let wanted = [2_000_000, 2_500_000, 750_000, 1, 18_446_744_073_709_000_000];
         assert_eq!(read, wanted.map(Ok));

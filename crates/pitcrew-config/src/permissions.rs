@@ -1,8 +1,9 @@
-//! Permissions: what may be done without asking, from layers of files.
+//! Permissions: which actions need approval, merged from layers of files.
 //!
-//! Built in < the workspace's file < the user's own. The workspace's file comes with the repository,
-//! so it may only tighten. A file that is broken never makes an empty matrix, and nothing is loosened
-//! while one is. Merging is pure; only `read_permissions` touches files.
+//! A user's file overrides the workspace's, which overrides the built-in rules. The workspace's
+//! file comes with the repository, so it may only tighten them. A broken file never results in an
+//! empty matrix, and while one is broken no rule is loosened. Merging is pure; only
+//! `read_permissions` touches files.
 
 mod limit;
 mod entries;

@@ -1,7 +1,7 @@
-//! From what a person writes to a checked `PlanSpec`, and back to something a person can read.
+//! Parses plans into a checked `PlanSpec`, and formats a plan for people.
 //!
-//! Every problem of a plan is found here, so that the kernel need not explain itself. Nothing
-//! here looks at the repository: whether a path or a branch exists is not a question of the text.
+//! Every problem of a plan is found here, so that the kernel need not explain it. Nothing here
+//! looks at the repository: whether a path or a branch exists does not matter to the parser.
 
 mod keys;
 mod read;

@@ -1,4 +1,4 @@
-//! Files that are replaced whole or not at all.
+//! Replaces files atomically.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Replaces a file, which stays readable for the same people, or makes it as the user makes files. A
-/// link stays a link.
+/// Replaces a file and keeps its mode, or creates it with the user's default mode. A symbolic link
+/// stays a link.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Ok(before) = path.metadata() else { return put(&path, bytes, 0o666, |_| Ok(())) };
@@ -21,12 +21,12 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// The same for a file that only this user can read, whatever was there before.
+/// The same for a file that only this user can read, whatever its mode was.
 pub fn replace_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(path, bytes, 0o600, |_| Ok(()))
 }
 
-/// What is there is whole at any moment, also when the power fails.
+/// The file is complete at any moment, even after a power failure.
 fn put(
     path: &Path,
     bytes: &[u8],
@@ -34,7 +34,7 @@ fn put(
     dress: impl FnOnce(&Path) -> io::Result<()>,
 ) -> io::Result<()> {
     let new = beside(path);
-    // One of a process that was killed.
+    // A leftover of a process that was killed.
     fs::remove_file(&new).ok();
     let written = (|| {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
@@ -42,7 +42,7 @@ fn put(
         dress(&new)?;
         file.sync_all()?;
         fs::rename(&new, path)?;
-        // Only now it is the new one that is there when the power fails.
+        // Only after this sync does the new file survive a power failure.
         path.parent().map_or(Ok(()), |it| File::open(it)?.sync_all())
     })();
     written.inspect_err(|_| {
@@ -50,7 +50,7 @@ fn put(
     })
 }
 
-/// One name is enough: nobody replaces the same file twice at a time.
+/// One name is enough: no two processes replace the same file at the same time.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.pitcrew-new"))
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_its_link() {
+    fn replacing_keeps_the_mode_and_the_link() {
         let dir = tempfile::tempdir().unwrap();
         let (real, link) = (dir.path().join("real"), dir.path().join("link"));
         fs::write(&real, "old").unwrap();
@@ -76,17 +76,17 @@ mod tests {
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(mode(&real), 0o640);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside it");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
     }
 
     #[test]
-    fn a_new_file_is_as_the_user_makes_them_and_a_private_one_is_not() {
+    fn a_new_file_has_the_default_mode_unless_it_is_private() {
         let dir = tempfile::tempdir().unwrap();
         let [made, new, private] = ["made", "new", "private"].map(|it| dir.path().join(it));
         fs::write(&made, "").unwrap();
         replace_file(&new, b"x").unwrap();
         assert_eq!(mode(&new), mode(&made));
-        // A half of an earlier try.
+        // An incomplete earlier attempt.
         fs::write(beside(&private), "half").unwrap();
         fs::write(&private, "old").unwrap();
         replace_private_file(&private, b"x").unwrap();

@@ -1,7 +1,7 @@
-//! How Pitcrew is set up: layers of settings, merged, each value with its origin.
+//! Settings: layers that are merged, each value with its origin.
 //!
-//! A layer that comes with the repository may make limits tighter and never names a program or a model.
-//! Merging is pure; only `read_layers` touches files. Nothing here is interpreted as a command.
+//! A layer that comes with the repository may tighten limits but never names a program or a model.
+//! Merging is pure; only `read_layers` touches files. No value is interpreted as a command.
 
 mod layer;
 mod value;

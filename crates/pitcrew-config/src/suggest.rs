@@ -1,8 +1,8 @@
-//! Finds what somebody probably meant.
+//! Suggests corrections for misspelled names.
 
 use pitcrew_model::text::distance;
 
-/// The candidate that is nearest to `name`, if any is near enough to be meant.
+/// The candidate nearest to `name`, if one is near enough.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -29,11 +29,11 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The help line of a name that is not known: the nearest one, else all that are possible.
+/// The help line for an unknown name: the nearest candidate, or all of them.
 pub fn help(name: &str, candidates: &[&str]) -> String {
     match nearest(name, candidates.iter().copied()) {
         Some(near) => did_you_mean(near),
-        None => format!("possible: {}", candidates.join(", ")),
+        None => format!("possible values: {}", candidates.join(", ")),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Backends: the files that come with Pitcrew, the user's own, and what each may say.
+//! Backends: the files that come with Pitcrew, the user's own files, and their validation.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
-    BackendSettings, BackendText, Dirs, ErrorKind, ErrorRule, ErrorSays, LayerPaths, LayerText,
-    LoginFound, McpServers, Resume, Settings, Sources, Trust, UsageScope, read_layers,
+    BackendSettings, BackendText, Dirs, ErrorKind, ErrorPattern, ErrorRule, LayerPaths, LayerText,
+    LoginEvidence, McpServers, Resume, Settings, Sources, Trust, UsageScope, read_layers,
 };
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -29,7 +29,7 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn every_known_backend_says_what_a_person_and_a_crew_need() {
+fn every_known_backend_is_complete() {
     let backends = Settings::default().backends;
     let names: Vec<&str> = backends.keys().map(String::as_str).collect();
     assert_eq!(
@@ -53,7 +53,7 @@ fn every_known_backend_says_what_a_person_and_a_crew_need() {
 }
 
 #[test]
-fn a_file_of_the_user_adds_a_backend() {
+fn a_user_file_adds_a_backend() {
     let text = r#"
         title = "Mine"
         command = ["my-agent", "--acp"]
@@ -76,20 +76,20 @@ fn a_file_of_the_user_adds_a_backend() {
         (mine.resume, mine.mcp, mine.usage),
         (Resume::Load, McpServers::None, UsageScope::Session)
     );
-    let quota = ErrorRule { says: ErrorSays::Text("no money".into()), kind: ErrorKind::Quota };
-    let auth = ErrorRule { says: ErrorSays::Code(-32000), kind: ErrorKind::Auth };
+    let quota = ErrorRule { says: ErrorPattern::Text("no money".into()), kind: ErrorKind::Quota };
+    let auth = ErrorRule { says: ErrorPattern::Code(-32000), kind: ErrorKind::Auth };
     assert_eq!(mine.errors, [quota, auth]);
     assert!(settings.plan_defaults().backends.contains("mine"));
 }
 
 #[test]
-fn each_layer_replaces_single_keys_and_is_named() {
+fn each_layer_replaces_single_keys_and_is_the_origin() {
     let own = file("claude", "mode = \"plan\"\nenv = { A = \"file\", B = \"file\" }\n");
     let user = "[backends.claude]\nmodel = \"opus\"\nvendor_program = \"\"\nenv = { B = \"settings\", ENABLE_TOOL_SEARCH = \"\" }\n";
     let sources = sources(vec![own], user);
     let (settings, origins) = Settings::load(&sources).expect("settings");
     let claude = &settings.backends["claude"];
-    assert_eq!(claude.command, ["claude-agent-acp"], "what nobody replaced stays");
+    assert_eq!(claude.command, ["claude-agent-acp"], "keys that were not replaced stay");
     assert_eq!(claude.mode.as_deref(), Some("plan"));
     assert_eq!(claude.model.as_deref(), Some("opus"));
     assert_eq!(claude.vendor_program, None, "an empty string takes a value away");
@@ -110,7 +110,7 @@ fn each_layer_replaces_single_keys_and_is_named() {
 }
 
 #[test]
-fn a_mistake_in_a_backend_names_its_line_and_a_remedy() {
+fn a_backend_error_names_the_line_and_the_fix() {
     let text = r#"
 comand = ["x"]
 mode = 3
@@ -137,37 +137,37 @@ pass_env = ["A=1"]
                |          ^^^^^^^^
             help: did you mean `load`?
 
-            mine.toml:5:16: error: `/etc/passwd` in `login_files` is no path below the home folder
+            mine.toml:5:16: error: `/etc/passwd` in `login_files` is not a path below the home folder
              5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
                |                ^^^^^^^^^^^^^
             help: write a path below your home folder, such as `.codex/auth.json`
 
-            mine.toml:5:31: error: `~/.mine` in `login_files` is no path below the home folder
+            mine.toml:5:31: error: `~/.mine` in `login_files` is not a path below the home folder
              5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
                |                               ^^^^^^^^^
             help: write a path below your home folder, such as `.codex/auth.json`
 
-            mine.toml:5:42: error: `a/../../b` in `login_files` is no path below the home folder
+            mine.toml:5:42: error: `a/../../b` in `login_files` is not a path below the home folder
              5 | login_files = ["/etc/passwd", "~/.mine", "a/../../b"]
                |                                          ^^^^^^^^^^^
             help: write a path below your home folder, such as `.codex/auth.json`
 
-            mine.toml:6:27: error: `MINE_HOME` is no path below the home folder
+            mine.toml:6:27: error: `MINE_HOME` is not a path below the home folder
              6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
                |                           ^^^^^^
             help: write the folder below your home that it stands for, such as `.codex`, or `.`
 
-            mine.toml:6:43: error: `A B` is no name of a variable
+            mine.toml:6:43: error: `A B` is not a variable name
              6 | state_env = { MINE_HOME = "/tmp", "A B" = "c" }
                |                                           ^^^
             help: write it like `MY_API_KEY`
 
-            mine.toml:7:17: error: `https://example.com` in `egress_hosts` is no name of a host
+            mine.toml:7:17: error: `https://example.com` in `egress_hosts` is not a host name
              7 | egress_hosts = ["https://example.com"]
                |                 ^^^^^^^^^^^^^^^^^^^^^
             help: write a name such as `api.example.com` or `*.example.com`, without scheme and port
 
-            mine.toml:8:13: error: `A=1` in `pass_env` is no name of a variable
+            mine.toml:8:13: error: `A=1` in `pass_env` is not a variable name
              8 | pass_env = ["A=1"]
                |             ^^^^^
             help: write it like `MY_API_KEY`"#]],
@@ -175,7 +175,7 @@ pass_env = ["A=1"]
 }
 
 #[test]
-fn a_mistake_about_what_a_program_starts_or_unpacks_is_named() {
+fn errors_in_inner_and_unpack_keys_are_reported() {
     let text = r#"
 inner_programs = ["../agent", "@vendor/agent"]
 inner_answers = { " " = "x" }
@@ -186,22 +186,22 @@ command = ["x"]
     check_error(
         &sources(vec![file("mine", text)], ""),
         &expect![[r#"
-            mine.toml:2:19: error: `../agent` in `inner_programs` is no file of a package
+            mine.toml:2:19: error: `../agent` in `inner_programs` is not a file in a package
              2 | inner_programs = ["../agent", "@vendor/agent"]
                |                   ^^^^^^^^^^
             help: write the package and the file in it, such as `@vendor/agent-linux-x64/agent`
 
-            mine.toml:3:25: error: ` ` is no call that can be answered
+            mine.toml:3:25: error: ` ` is not a call that can be answered
              3 | inner_answers = { " " = "x" }
                |                         ^^^
-            help: write the arguments with a space between them, such as `auth status --json`
+            help: separate the arguments with spaces, such as `auth status --json`
 
-            mine.toml:4:13: error: `A B` in `inner_env` is no name of a variable
+            mine.toml:4:13: error: `A B` in `inner_env` is not a variable name
              4 | inner_env = "A B"
                |             ^^^^^
             help: write it like `MY_API_KEY`
 
-            mine.toml:5:13: error: `A=B` in `unpack_to` is no name of a variable
+            mine.toml:5:13: error: `A=B` in `unpack_to` is not a variable name
              5 | unpack_to = "A=B"
                |             ^^^^^
             help: write it like `MY_API_KEY`"#]],
@@ -209,7 +209,7 @@ command = ["x"]
 }
 
 #[test]
-fn a_mistake_in_an_error_of_a_backend_is_named() {
+fn a_mistake_in_an_error_rule_is_reported() {
     let text = r#"
 command = ["x"]
 [[errors]]
@@ -224,12 +224,12 @@ say = "x"
         mine.toml:4:8: error: `says` is empty
          4 | says = ""
            |        ^^
-        help: an empty text would fit every error
+        help: an empty string would match every error
 
         mine.toml:5:8: error: `kind` cannot be `money`
          5 | kind = "money"
            |        ^^^^^^^
-        help: possible: auth, quota, model
+        help: possible values: auth, quota, model
 
         mine.toml:6:1: error: an error of a backend needs `kind`
          6 | [[errors]]
@@ -244,7 +244,7 @@ say = "x"
 }
 
 #[test]
-fn a_file_that_cannot_be_a_backend_says_why() {
+fn an_invalid_backend_file_is_reported() {
     check_error(
         &sources(vec![file("cluade", "mode = \"plan\"")], ""),
         &expect![[r#"
@@ -278,9 +278,9 @@ fn a_file_that_cannot_be_a_backend_says_why() {
     );
 }
 
-/// Nothing that comes with a repository says which programs run.
+/// Nothing that comes with a repository chooses programs to run.
 #[test]
-fn the_folder_of_backends_is_the_users_own() {
+fn backend_files_belong_to_the_user() {
     let home = tempfile::tempdir().expect("a folder");
     let environment = map(&[("HOME", &home.path().display().to_string())]);
     let dirs = Dirs::from_env(&environment, 1000).expect("folders");
@@ -301,7 +301,7 @@ fn the_folder_of_backends_is_the_users_own() {
 }
 
 #[test]
-fn a_backend_gets_what_it_names_and_nothing_else() {
+fn a_backend_gets_only_the_variables_it_names() {
     let settings = load(&sources(
         vec![],
         r#"
@@ -337,32 +337,35 @@ fn a_backend_gets_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn a_login_is_found_where_the_user_keeps_it() {
+fn finds_a_login_in_the_users_own_folder() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |path: &str| home.path().join(path);
     let text = |path: &str| at(path).display().to_string();
     let codex = &Settings::default().backends["codex"];
     let user = map(&[("HOME", &text(""))]);
-    assert_eq!(codex.login_found(&user), None);
+    assert_eq!(codex.login_evidence(&user), None);
     write(&at(".codex/auth.json"), "{}");
-    assert_eq!(codex.login_found(&user), None, "an empty login is none");
+    assert_eq!(codex.login_evidence(&user), None, "an empty login is none");
     let logged_out = r#"{"tokens":{"access_token":"","refresh_token":""}}"#;
     write(&at(".codex/auth.json"), logged_out);
-    assert_eq!(codex.login_found(&user), None, "nor is what a logout leaves");
+    assert_eq!(codex.login_evidence(&user), None, "nor is what a logout leaves");
     write(&at(".codex/auth.json"), r#"{"tokens":{"access_token":"a","refresh_token":"r"}}"#);
-    assert_eq!(codex.login_found(&user), Some(LoginFound::File(at(".codex/auth.json"))));
+    assert_eq!(codex.login_evidence(&user), Some(LoginEvidence::File(at(".codex/auth.json"))));
     let mut moved = user.clone();
     moved.insert("CODEX_HOME".into(), text("moved"));
-    assert_eq!(codex.login_found(&moved), None, "the user's own variable says where it is");
+    assert_eq!(codex.login_evidence(&moved), None, "the user's own variable says where it is");
     let places = codex.login_places(&moved);
     assert_eq!(places[0].source, at("moved/auth.json"));
     assert_eq!(places[0].below, Path::new(".codex/auth.json"), "its place in a private state");
     moved.insert("OPENAI_API_KEY".into(), "key".into());
-    assert_eq!(codex.login_found(&moved), Some(LoginFound::Variable("OPENAI_API_KEY".into())));
+    assert_eq!(
+        codex.login_evidence(&moved),
+        Some(LoginEvidence::Variable("OPENAI_API_KEY".into()))
+    );
 }
 
 #[test]
-fn a_credential_is_copied_for_whom_it_counts() {
+fn copies_credentials_only_to_backends_that_use_them() {
     let backends = Settings::default().backends;
     let keys = ["HOME", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COPILOT_GITHUB_TOKEN"];
     let user = map(&keys.map(|it| (it, "/some")));
@@ -373,7 +376,7 @@ fn a_credential_is_copied_for_whom_it_counts() {
     };
     assert_eq!(copied("claude", &user), [""; 0]);
     assert_eq!(copied("claude", &home), [".claude/.credentials.json"]);
-    // A login in their folder comes first with these.
+    // For these backends a login in their folder takes precedence.
     assert_eq!(copied("codex", &user), [".codex/auth.json"]);
     assert_eq!(copied("opencode", &user), [".local/share/opencode/auth.json"]);
     assert_eq!(copied("copilot", &user), [""; 0], "it is a file with settings");
@@ -382,7 +385,7 @@ fn a_credential_is_copied_for_whom_it_counts() {
 }
 
 #[test]
-fn a_private_state_is_laid_out_like_a_home() {
+fn a_private_state_has_the_layout_of_a_home() {
     let backends = Settings::default().backends;
     let state = |it: &BackendSettings| it.private_state(Path::new("/private"));
     assert_eq!(state(&backends["codex"])["CODEX_HOME"], Path::new("/private/.codex"));

@@ -1,4 +1,4 @@
-//! Files that people and repositories bring: answered with a value, or with errors that have a place.
+//! Files from users and repositories: each gives a value, or errors with a location.
 
 use pitcrew_config::{
     Diagnostic, IntentRequest, LayerText, PermissionSources, PermissionText, Permissions,
@@ -12,7 +12,7 @@ fn defaults() -> PlanDefaults {
     PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
 }
 
-/// Every error names a line that the file has, and can be shown.
+/// Every error names a line that exists in the file, and can be displayed.
 fn assert_placed(text: &str, diagnostics: &[Diagnostic]) {
     for it in diagnostics {
         assert!(it.span.start <= it.span.end && it.span.end <= text.len(), "{it:?}");
@@ -23,7 +23,7 @@ fn assert_placed(text: &str, diagnostics: &[Diagnostic]) {
 }
 
 #[test]
-fn any_plan_file_is_a_plan_or_has_errors_with_a_place() {
+fn any_plan_file_is_a_plan_or_has_located_errors() {
     corpus!("plan").check(400, |bytes| match parse_plan_bytes("plan.toml", bytes, &defaults()) {
         Ok(parsed) => {
             let text = str::from_utf8(bytes).expect("a plan is UTF-8");
@@ -44,7 +44,7 @@ fn any_plan_file_is_a_plan_or_has_errors_with_a_place() {
 }
 
 #[test]
-fn any_settings_file_is_settings_or_has_errors_with_a_place() {
+fn any_settings_file_is_settings_or_has_located_errors() {
     corpus!("settings").check(400, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         for trust in [Trust::Person, Trust::Repository] {
@@ -63,7 +63,7 @@ fn any_settings_file_is_settings_or_has_errors_with_a_place() {
 }
 
 #[test]
-fn any_request_is_a_plan_or_has_errors_with_a_place() {
+fn any_request_is_a_plan_or_has_located_errors() {
     corpus!("intent").check(400, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let request = IntentRequest { text: text.clone(), ..IntentRequest::default() };
@@ -75,9 +75,9 @@ fn any_request_is_a_plan_or_has_errors_with_a_place() {
     });
 }
 
-/// What a repository brings tightens or is ignored, whatever it says.
+/// A repository's file only tightens or is ignored, whatever its content.
 #[test]
-fn any_permissions_file_of_a_repository_loosens_nothing() {
+fn no_repository_permissions_file_loosens_a_rule() {
     let builtin = Matrix::builtin();
     corpus!("permissions").check(400, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -98,7 +98,7 @@ fn any_permissions_file_of_a_repository_loosens_nothing() {
 }
 
 #[test]
-fn any_file_of_an_agent_is_a_definition_or_has_errors_with_a_place() {
+fn any_agent_file_is_a_definition_or_has_located_errors() {
     corpus!("definition").check(400, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         match parse_definition("painter", "painter.md", &text) {

@@ -1,4 +1,4 @@
-//! Who is defined: built in, by the repository, and by the user.
+//! Agent definitions: built in, from the repository, and from the user.
 
 use pitcrew_config::{Dirs, read_definitions};
 use pitcrew_model::{AgentRef, TaskWork};
@@ -10,10 +10,11 @@ fn write(path: &Path, description: &str, role: &str) {
     fs::write(path, text).expect("a file");
 }
 
-/// S4-019..S4-021, S4-026, S4-027, S4-138, S4-143..S4-145: built in < the repository's < the user's, and
-/// what is wrong with a file is told with its place.
+/// S4-019..S4-021, S4-026, S4-027, S4-138, S4-143..S4-145: a user's definition overrides the
+/// repository's, which overrides a built-in one; problems in a file are reported with their
+/// location.
 #[test]
-fn the_users_definition_takes_the_place_of_the_others() {
+fn the_users_definition_overrides_the_others() {
     let home = tempfile::tempdir().expect("a folder");
     let pairs = [("HOME".to_owned(), home.path().display().to_string())];
     let environment: BTreeMap<String, String> = pairs.into();

@@ -24,7 +24,7 @@ fn workspace() -> WorkspaceId {
 }
 
 #[test]
-fn the_xdg_variables_say_where_things_are() {
+fn the_xdg_variables_choose_the_folders() {
     let dirs = dirs(&[
         ("HOME", "/homes/me"),
         ("XDG_STATE_HOME", "/state"),
@@ -37,7 +37,7 @@ fn the_xdg_variables_say_where_things_are() {
 }
 
 #[test]
-fn without_them_the_home_says_it() {
+fn without_xdg_variables_the_home_chooses_the_folders() {
     let dirs =
         dirs(&[("HOME", "/homes/me"), ("XDG_STATE_HOME", "relative"), ("XDG_CONFIG_HOME", "")]);
     assert_eq!(dirs.state, Path::new("/homes/me/.local/state/pitcrew"));
@@ -51,7 +51,7 @@ fn without_them_the_home_says_it() {
 }
 
 #[test]
-fn a_workspace_is_known_by_its_root_commit_and_its_place() {
+fn a_workspace_is_identified_by_its_root_commit_and_path() {
     let id = workspace();
     assert_eq!(id.as_str().len(), 16);
     assert_eq!(id, workspace());
@@ -83,7 +83,7 @@ fn a_workspace_has_its_own_folders() {
 }
 
 #[test]
-fn every_socket_fits_into_the_kernel() {
+fn every_socket_path_is_short_enough() {
     let long = format!("/{}", "x".repeat(300));
     let longer = format!("{long}y");
     let mut seen = Vec::new();
@@ -108,9 +108,9 @@ fn every_socket_fits_into_the_kernel() {
     assert!(socket.as_os_str().len() <= 100, "{}", socket.display());
 }
 
-/// Whoever comes from another session still reaches what runs, as long as that is there.
+/// A process in another session still reaches the running orchestrator while it exists.
 #[test]
-fn the_sockets_of_a_workspace_are_found_from_any_session() {
+fn any_session_finds_the_sockets_of_a_workspace() {
     let base = tempfile::tempdir().expect("a folder");
     let place = |name: &str| base.path().join(name).display().to_string();
     let session = |runtime: &str| {
@@ -129,7 +129,7 @@ fn the_sockets_of_a_workspace_are_found_from_any_session() {
 }
 
 #[test]
-fn a_private_folder_is_for_this_user_only() {
+fn only_this_user_can_enter_a_private_folder() {
     let base = tempfile::tempdir().expect("a folder");
     let path = base.path().join("a/b");
     private_dir(&path).expect("it is made");
@@ -140,7 +140,7 @@ fn a_private_folder_is_for_this_user_only() {
 }
 
 #[test]
-fn a_folder_that_somebody_else_could_change_is_refused() {
+fn a_folder_that_another_user_could_change_is_refused() {
     let base = tempfile::tempdir().expect("a folder");
     let reason = |path: &Path| {
         let error = private_dir(path).expect_err("it is not private");
@@ -150,7 +150,7 @@ fn a_folder_that_somebody_else_could_change_is_refused() {
     let open = base.path().join("open");
     fs::create_dir(&open).expect("a folder");
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    assert_eq!(reason(&open), "others may enter it (mode 755); run: chmod 700");
+    assert_eq!(reason(&open), "other users can enter it (mode 755); run: chmod 700");
     let link = base.path().join("link");
     symlink(base.path(), &link).expect("a link");
     assert_eq!(reason(&link), "it is a symbolic link");
@@ -158,7 +158,7 @@ fn a_folder_that_somebody_else_could_change_is_refused() {
     fs::create_dir(base.path().join("common")).expect("a folder");
     fs::set_permissions(base.path().join("common"), fs::Permissions::from_mode(0o777))
         .expect("ours");
-    assert!(reason(&below).starts_with("everybody may change `"));
+    assert!(reason(&below).starts_with("every user can change `"));
     fs::write(base.path().join("file"), "").expect("a file");
     reason(&base.path().join("file"));
 }

@@ -1,4 +1,4 @@
-//! The reference says what the parsers do.
+//! The reference documents match the parsers.
 
 use pitcrew_config::{
     BACKEND_KEYS, BackendText, LayerText, MODEL_KEYS, PLAN_KEYS, PRICE_KEYS, PlanDefaults,
@@ -11,7 +11,7 @@ fn doc(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|it| panic!("{}: {it}", path.display()))
 }
 
-/// The code blocks of a language, each with the line it begins at.
+/// The code blocks of a language, each with the line on which it starts.
 fn blocks(text: &str, language: &str) -> Vec<(usize, String)> {
     let opening = format!("```{language}");
     let mut blocks = Vec::new();
@@ -119,7 +119,7 @@ fn the_schema_has_the_keys_of_the_parser() {
 }
 
 #[test]
-fn the_error_in_the_reference_is_what_is_printed() {
+fn the_error_in_the_reference_is_the_printed_one() {
     let plan = blocks(&doc("plan-file.md"), "toml").remove(1).1;
     let wrong = plan.replace("depends_on = [\"api\"]", "depends_on = [\"apy\"]");
     let printed =

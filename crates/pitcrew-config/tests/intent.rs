@@ -1,4 +1,4 @@
-//! Plans from requests in words.
+//! Plans from requests in plain English.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{IntentRequest, PlanDefaults, intent_plan};
@@ -55,9 +55,9 @@ fn a_request_is_one_task() {
     assert_eq!(task.agent.to_string(), "claude:agent");
 }
 
-/// S0-011: what the text says about agent and region is honoured.
+/// S0-011: an agent and a region in the text are used.
 #[test]
-fn the_text_pins_agent_and_region() {
+fn the_text_sets_agent_and_region() {
     check(
         "use claude for /ui: restyle the form",
         &expect!["restyle-the-form | claude | ui | restyle the form"],
@@ -89,9 +89,9 @@ fn the_text_pins_agent_and_region() {
     );
 }
 
-/// S0-011: what only looks like an override stays part of the request.
+/// S0-011: words that only resemble an override stay part of the request.
 #[test]
-fn ordinary_words_are_no_overrides() {
+fn ordinary_words_are_not_overrides() {
     for text in [
         "use tailwind for /ui",
         "use claude api keys from the vault",
@@ -111,9 +111,10 @@ fn ordinary_words_are_no_overrides() {
     );
 }
 
-/// S0-011: with a model the built-in agent is one that a request can name; without, it is a word.
+/// S0-011: with a model, a request can name the built-in agent; without one, its name is an
+/// ordinary word.
 #[test]
-fn the_built_in_agent_can_be_named_where_it_has_a_model() {
+fn a_request_can_name_the_built_in_agent_if_it_has_a_model() {
     let text = "use builtin for /ui: restyle the form";
     let defaults = PlanDefaults { model: Some("anthropic/small".into()), ..with_agent() };
     let plan = intent_plan(&request(text), &defaults).unwrap_or_else(|it| panic!("{it}"));
@@ -123,9 +124,9 @@ fn the_built_in_agent_can_be_named_where_it_has_a_model() {
     assert!(tasks(&request(text)).ends_with(&format!(" | goose |  | {text}")));
 }
 
-/// S0-011: several requests with a place of their own are several tasks.
+/// S0-011: several requests with their own regions become several tasks.
 #[test]
-fn a_text_that_is_clearly_several_is_several_tasks() {
+fn several_requests_become_several_tasks() {
     check(
         "use claude for /ui: restyle the form; use codex for /api: add the endpoint",
         &expect![[r#"
@@ -156,9 +157,9 @@ fn a_text_that_is_clearly_several_is_several_tasks() {
     );
 }
 
-/// S0-011: flags win over the text.
+/// S0-011: flags override the text.
 #[test]
-fn flags_win_over_the_text() {
+fn flags_override_the_text() {
     let text = "use claude for /ui: restyle the form";
     let by_agent = IntentRequest { agent: Some("codex".into()), ..request(text) };
     expect!["restyle-the-form | codex | ui | restyle the form"].assert_eq(&tasks(&by_agent));
@@ -170,7 +171,7 @@ fn flags_win_over_the_text() {
 }
 
 #[test]
-fn what_cannot_be_planned_says_why() {
+fn an_invalid_request_gives_the_reason() {
     let defaults = with_agent();
     check_error(
         &request("use claude for /ui"),
@@ -179,14 +180,14 @@ fn what_cannot_be_planned_says_why() {
         --task:1:1: error: the request does not say what to do
          1 | use claude for /ui
            | ^^^^^^^^^^^^^^^^^^
-        help: write it down, for example: use claude for /ui: restyle the login form"#]],
+        help: describe the work, for example: use claude for /ui: restyle the login form"#]],
     );
     check_error(
         &request(" \n"),
         &defaults,
         &expect![[r#"
         --task:1:1: error: the request does not say what to do
-        help: write it down, for example: use claude for /ui: restyle the login form"#]],
+        help: describe the work, for example: use claude for /ui: restyle the login form"#]],
     );
     check_error(
         &request("fix it, use claude, use codex"),
@@ -201,7 +202,7 @@ fn what_cannot_be_planned_says_why() {
         &request("use claude for ../x: fix"),
         &defaults,
         &expect![[r#"
-        --task:1:16: error: `../x` is no region: it leaves the repository
+        --task:1:16: error: `../x` is not a region: it leaves the repository
          1 | use claude for ../x: fix
            |                ^^^^
         help: name a path below the root of the repository"#]],
@@ -210,7 +211,7 @@ fn what_cannot_be_planned_says_why() {
         &request("fix it"),
         &PlanDefaults::default(),
         &expect![[r#"
-        --task:1:1: error: there is no agent to give the request to
+        --task:1:1: error: no agent is set for the request
          1 | fix it
            | ^^^^^^
         help: add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = "claude"` in the settings"#]],
@@ -226,22 +227,22 @@ fn what_cannot_be_planned_says_why() {
         &flags,
         &defaults,
         &expect![[r#"
-        --region:1:1: error: `/ui` is no region: it is absolute; write it relative to the root of the repository
+        --region:1:1: error: `/ui` is not a region: it is absolute; write it relative to the root of the repository
          1 | /ui
            | ^^^
         help: did you mean `ui`?
 
-        --region:1:1: error: `a/*.rs` is no region: it is a glob; only a path prefix is possible, such as `src` or `src/**`
+        --region:1:1: error: `a/*.rs` is not a region: it is a glob; only a path prefix is possible, such as `src` or `src/**`
          1 | a/*.rs
            | ^^^^^^
         help: did you mean `a`?
 
-        --agent:1:1: error: `a b` is no agent
+        --agent:1:1: error: `a b` is not an agent
          1 | a b
            | ^^^
         help: write a backend such as `claude`, `backend:agent`, or `@agent`
 
-        --check:1:1: error: the check is empty or has a zero character
+        --check:1:1: error: the check is empty or contains a NUL character
 
         --base:1:1: error: `-x` cannot be used: it begins with a dash, like an option
          1 | -x
@@ -262,17 +263,17 @@ fn what_cannot_be_planned_says_why() {
         &builtin,
         &defaults,
         &expect![[r#"
-        --task:1:1: error: task `fix-it` has a prompt for `builtin`, but no model is set that could do it
+        --task:1:1: error: task `fix-it` has a prompt for `builtin`, but no model is set
          1 | fix it
            | ^^^^^^
-        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` stands in a plan file"#]],
+        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` needs a plan file"#]],
     );
     let huge = request(&"x".repeat(300_000));
     assert!(intent_plan(&huge, &defaults).is_err());
 }
 
 #[test]
-fn the_model_of_a_request_is_that_of_its_tasks() {
+fn the_tasks_of_a_request_use_its_model() {
     let mut request = request("use claude for /ui: restyle it. use codex for /api: test it.");
     request.model = Some("small".into());
     let plan = intent_plan(&request, &with_agent()).expect("a plan");

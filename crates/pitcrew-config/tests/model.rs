@@ -1,8 +1,8 @@
-//! The model of the built-in agent: who may name one, and what is taken over from where.
+//! The model of the built-in agent: which layers may set it, and which values carry over.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
-    CostTold, LayerText, ModelPrices, ModelSettings, PlanDefaults, Settings, Sources, Trust,
+    CostReporting, LayerText, ModelPrices, ModelSettings, PlanDefaults, Settings, Sources, Trust,
     parse_plan,
 };
 use pitcrew_model::ModelProvider;
@@ -44,7 +44,7 @@ price_cached = 0.3
 "#;
 
 #[test]
-fn a_file_says_everything_about_a_model() {
+fn a_file_sets_all_model_keys() {
     let mut sources = user(WHOLE);
     sources.environment = map(&[("HOME", "/homes/me")]);
     let found = model(&sources).expect("a model");
@@ -62,9 +62,9 @@ fn a_file_says_everything_about_a_model() {
     assert_eq!(found.title(), "openai/qwen3-coder");
 }
 
-/// What an agent is handed is what was set, to the last price.
+/// An agent receives exactly the configured values, including prices.
 #[test]
-fn a_model_survives_the_way_through_variables() {
+fn a_model_survives_conversion_to_variables() {
     let mut sources = user(WHOLE);
     sources.environment = map(&[("HOME", "/homes/me")]);
     let set = model(&sources).expect("a model");
@@ -74,7 +74,7 @@ fn a_model_survives_the_way_through_variables() {
 }
 
 #[test]
-fn a_variable_names_a_model_and_the_rest_is_usual() {
+fn a_variable_sets_a_model_with_defaults() {
     let found = model(&environment(&[("PITCREW_MODEL", "anthropic/claude-x")])).expect("a model");
     assert_eq!((found.provider, found.name.as_str()), (ModelProvider::Anthropic, "claude-x"));
     assert_eq!(found.key_variable(), Some("ANTHROPIC_API_KEY"));
@@ -97,9 +97,9 @@ fn a_variable_names_a_model_and_the_rest_is_usual() {
     assert_eq!(model(&environment(&[("PITCREW_MODEL", "")])), None);
 }
 
-/// A key goes to nobody but whom it is for, and a price is told of nothing but what it is for.
+/// A key goes only to its own provider, and a price applies only to its own model.
 #[test]
-fn another_model_takes_over_nothing_that_is_not_its_own() {
+fn another_model_does_not_inherit_keys_or_prices() {
     let mut sources = user(WHOLE);
     sources.environment = map(&[("HOME", "/h"), ("PITCREW_MODEL", "anthropic/claude-x")]);
     let found = model(&sources).expect("a model");
@@ -114,7 +114,7 @@ fn another_model_takes_over_nothing_that_is_not_its_own() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_with_its_line() {
+fn every_error_has_its_line() {
     check_error(
         &user(
             r#"
@@ -137,17 +137,17 @@ temperature = 1
             user.toml:3:12: error: `provider` cannot be `anthropc`
              3 | provider = "anthropc"
                |            ^^^^^^^^^^
-            help: write `anthropic`, `openai`, `gemini` or `ollama`; whatever speaks like OpenAI is `openai` with an `endpoint`
+            help: write `anthropic`, `openai`, `gemini` or `ollama`; for any OpenAI-compatible server use `openai` with an `endpoint`
 
             user.toml:4:12: error: `endpoint` cannot be `localhost:8080`
              4 | endpoint = "localhost:8080"
                |            ^^^^^^^^^^^^^^^^
             help: write an address such as `http://127.0.0.1:8080/v1`
 
-            user.toml:5:11: error: `key_env` is no name of a variable
+            user.toml:5:11: error: `key_env` is not a variable name
              5 | key_env = "sk-ant-1234567890"
                |           ^^^^^^^^^^^^^^^^^^^
-            help: write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; the key itself belongs into no settings
+            help: write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; never put the key itself in settings
 
             user.toml:6:21: error: `max_output_tokens` cannot be `0`
              6 | max_output_tokens = 0
@@ -159,10 +159,10 @@ temperature = 1
                |                  ^^^^^^
             help: write `context_tokens = ...` with a number
 
-            user.toml:8:1: error: `price_in` is of no use without `price_out`
+            user.toml:8:1: error: `price_in` has no effect without `price_out`
              8 | price_in = 1e9
                | ^^^^^^^^
-            help: write both, or none; no cost is told then
+            help: set both or neither; without prices no cost is shown
 
             user.toml:8:12: error: `price_in` cannot be `1000000000`
              8 | price_in = 1e9
@@ -172,12 +172,12 @@ temperature = 1
             user.toml:9:1: error: unknown key `temperature` in the model
              9 | temperature = 1
                | ^^^^^^^^^^^
-            help: possible: provider, name, endpoint, key_env, key_file, max_output_tokens, context_tokens, price_in, price_out, price_cached"#]],
+            help: possible values: provider, name, endpoint, key_env, key_file, max_output_tokens, context_tokens, price_in, price_out, price_cached"#]],
     );
 }
 
 #[test]
-fn what_is_missing_or_no_setting_is_told_with_its_place() {
+fn missing_and_unknown_keys_are_reported_with_their_location() {
     check_error(
         &user("[model]\nprovider = \"openai-compatible\"\nname = \"x\"\nprice_out = 1"),
         &expect![[r#"
@@ -186,10 +186,10 @@ fn what_is_missing_or_no_setting_is_told_with_its_place() {
                | ^^^^^^^
             help: write `endpoint = "http://127.0.0.1:8080/v1"`, or where it is
 
-            user.toml:4:1: error: `price_out` is of no use without `price_in`
+            user.toml:4:1: error: `price_out` has no effect without `price_in`
              4 | price_out = 1
                | ^^^^^^^^^
-            help: write both, or none; no cost is told then"#]],
+            help: set both or neither; without prices no cost is shown"#]],
     );
     check_error(
         &user("model = \"anthropic/claude-x\"\n"),
@@ -211,21 +211,21 @@ fn what_is_missing_or_no_setting_is_told_with_its_place() {
                |               ^^^^^^^^
             help: write it as `anthropic/claude-sonnet-4-5`: the provider and the model's name
 
-            environment:1:1: error: `PITCREW_MODEL_ENDPIONT` is no setting
+            environment:1:1: error: `PITCREW_MODEL_ENDPIONT` is not a setting
              1 | PITCREW_MODEL_ENDPIONT=x
                | ^^^^^^^^^^^^^^^^^^^^^^
             help: did you mean `PITCREW_MODEL_ENDPOINT`?
 
-            environment:1:23: error: `PITCREW_MODEL_KEY_ENV` is no name of a variable
+            environment:1:23: error: `PITCREW_MODEL_KEY_ENV` is not a variable name
              1 | PITCREW_MODEL_KEY_ENV=sk-ant-1
                |                       ^^^^^^^^
-            help: write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; the key itself belongs into no settings"#]],
+            help: write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; never put the key itself in settings"#]],
     );
 }
 
-/// A repository could send the user's key and code wherever it likes.
+/// Otherwise a repository could send the user's key and code anywhere.
 #[test]
-fn a_repository_names_no_model() {
+fn a_repository_cannot_set_a_model() {
     for trust in [Trust::Repository, Trust::Person] {
         let layer = LayerText { file: "repo.toml".into(), text: WHOLE.into(), trust };
         let mut sources = Sources::default();
@@ -236,7 +236,7 @@ fn a_repository_names_no_model() {
         check_error(
             &sources,
             &expect![[r#"
-                repo.toml:2:1: error: only your own settings may say which model is asked and with which key, not a file in the repository
+                repo.toml:2:1: error: only your own settings may name a model and its key, not a file in the repository
                  2 | [model]
                    | ^^^^^^^
                 help: move `[model]` to your own settings, usually `~/.config/pitcrew/config.toml`"#]],
@@ -244,9 +244,9 @@ fn a_repository_names_no_model() {
     }
 }
 
-/// Without a model nobody is promised one.
+/// Without a model, a prompt for the built-in agent is an error.
 #[test]
-fn words_for_the_built_in_agent_need_a_model() {
+fn a_prompt_for_the_built_in_agent_needs_a_model() {
     let plan = "name = \"p\"\n[[task]]\nid = \"a\"\nprompt = \"do it\"\nagent = \"builtin\"\n";
     let refused = parse_plan("plan.toml", plan, &PlanDefaults::default()).expect_err("no model");
     assert!(refused.to_string().contains("PITCREW_MODEL=provider/name"), "{refused}");
@@ -255,13 +255,13 @@ fn words_for_the_built_in_agent_need_a_model() {
     let parsed = parse_plan("plan.toml", plan, &defaults).expect("a model is there");
     assert_eq!(parsed.spec.tasks[0].agent.to_string(), "builtin");
     let unnamed = plan.replace("agent = \"builtin\"\n", "");
-    let parsed = parse_plan("plan.toml", &unnamed, &defaults).expect("whoever sets one uses it");
+    let parsed = parse_plan("plan.toml", &unnamed, &defaults).expect("a configured model is used");
     assert_eq!(parsed.spec.tasks[0].agent.to_string(), "builtin");
 }
 
-/// What an agent works with costs what the user says, and a repository does not say it.
+/// Prices come from the user, never from a repository.
 #[test]
-fn prices_are_those_of_the_user() {
+fn prices_come_from_the_user() {
     let text = "max_cost = 5\n[prices.\"gpt-5\"]\nprice_in = 1.25\nprice_out = 10\n\n[prices.qwen]\nprice_in = 1\nprice_out = 2\nprice_cached = 0\n";
     let layer = |trust| Some(LayerText { file: "config.toml".into(), text: text.into(), trust });
     let sources = Sources { user: layer(Trust::Person), ..Sources::default() };
@@ -274,24 +274,24 @@ fn prices_are_those_of_the_user() {
     assert_eq!(shown.1, "{ price_in = 1, price_out = 2, price_cached = 0 }");
     assert_eq!(shown.2.line, Some(6));
     for (backend, model, wanted) in [
-        ("codex", None, CostTold::Partly),
-        ("codex", Some("gpt-5"), CostTold::Told),
-        ("codex", Some("other"), CostTold::None),
-        ("qwen", Some("any"), CostTold::Told),
-        ("claude", None, CostTold::Told),
-        ("goose", Some("any"), CostTold::Partly),
-        ("builtin", None, CostTold::None),
+        ("codex", None, CostReporting::Partly),
+        ("codex", Some("gpt-5"), CostReporting::Full),
+        ("codex", Some("other"), CostReporting::None),
+        ("qwen", Some("any"), CostReporting::Full),
+        ("claude", None, CostReporting::Full),
+        ("goose", Some("any"), CostReporting::Partly),
+        ("builtin", None, CostReporting::None),
     ] {
         assert_eq!(settings.cost_known(backend, model), wanted, "{backend} {model:?}");
     }
-    assert_eq!(Settings::default().cost_known("codex", None), CostTold::None);
+    assert_eq!(Settings::default().cost_known("codex", None), CostReporting::None);
     let foreign = Sources { repository: layer(Trust::Repository), ..Sources::default() };
     let refused = Settings::load(&foreign).expect_err("it comes with the repository").to_string();
     assert!(refused.contains("only your own settings may say what a model costs"), "{refused}");
 }
 
 #[test]
-fn a_price_that_is_no_price_is_refused_where_it_stands() {
+fn an_invalid_price_is_reported_at_its_location() {
     for (text, reason) in [
         ("[prices.m]\nprice_in = 1\n", "the price of `m` has no `price_out`"),
         ("[prices.m]\nprice_in = -1\nprice_out = 1\n", "`price_in` cannot be `-1`"),

@@ -1,4 +1,4 @@
-//! Whatever the text is, it is answered: a value or errors with a place, never a panic.
+//! Any text gives a value or errors with a location, never a panic.
 
 use pitcrew_config::{
     Diagnostic, IntentRequest, LayerText, PlanDefaults, Settings, Sources, Trust, describe,
@@ -15,7 +15,7 @@ fn defaults() -> PlanDefaults {
     PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
 }
 
-/// A diagnostic points into the text it is about, and can be shown.
+/// A diagnostic has a location in its text, and can be displayed.
 fn check_diagnostics(text: &str, diagnostics: &[Diagnostic]) {
     for it in diagnostics {
         assert!(it.span.start <= it.span.end && it.span.end <= text.len(), "{it:?}");
@@ -59,7 +59,7 @@ fn try_settings(text: &str) {
     }
 }
 
-/// Replaces, removes or repeats a piece of a good text.
+/// Replaces, removes or repeats a piece of a valid text.
 fn mutated(good: &'static str) -> impl Strategy<Value = String> {
     let pieces = prop_oneof![
         Just(String::new()),
@@ -85,36 +85,36 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn any_bytes_are_answered_as_a_plan(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_parse_as_a_plan_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Err(errors) = parse_plan_bytes("plan.toml", &bytes, &defaults()) {
             prop_assert!(!errors.to_string().is_empty());
         }
     }
 
     #[test]
-    fn any_text_is_answered(text in "\\PC{0,80}|[a-z\\[\\]=\"'\n .#{}]{0,120}") {
+    fn any_text_parses_without_panic(text in "\\PC{0,80}|[a-z\\[\\]=\"'\n .#{}]{0,120}") {
         try_plan(&text);
         try_settings(&text);
         let _ = parse_duration(&text);
     }
 
     #[test]
-    fn any_change_of_a_good_plan_is_answered(text in mutated(example_plan())) {
+    fn a_mutated_plan_parses_without_panic(text in mutated(example_plan())) {
         try_plan(&text);
     }
 
     #[test]
-    fn any_change_of_a_dense_plan_is_answered(text in mutated(DENSE_PLAN)) {
+    fn a_mutated_dense_plan_parses_without_panic(text in mutated(DENSE_PLAN)) {
         try_plan(&text);
     }
 
     #[test]
-    fn any_change_of_good_settings_is_answered(text in mutated(SETTINGS)) {
+    fn mutated_settings_parse_without_panic(text in mutated(SETTINGS)) {
         try_settings(&text);
     }
 
     #[test]
-    fn any_value_of_a_variable_or_a_flag_is_answered(key in "[a-z_]{0,12}|max_agents|agent|worktrees|task_timeout|lease", value in "\\PC{0,20}") {
+    fn any_variable_or_flag_parses_without_panic(key in "[a-z_]{0,12}|max_agents|agent|worktrees|task_timeout|lease", value in "\\PC{0,20}") {
         let variable = format!("PITCREW_{}", key.to_uppercase());
         let sources = Sources {
             environment: [(variable, value.clone())].into(),
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn any_request_is_answered(text in "((use|using|claude|@x|codex:y|for|in|and|to|/ui|src/a|\\.\\./b|,|;|:|\\.|\n|- |é日|\\PC) ?){0,14}") {
+    fn any_request_parses_without_panic(text in "((use|using|claude|@x|codex:y|for|in|and|to|/ui|src/a|\\.\\./b|,|;|:|\\.|\n|- |é日|\\PC) ?){0,14}") {
         let request = IntentRequest { text: text.clone(), ..IntentRequest::default() };
         match intent_plan(&request, &defaults()) {
             Ok(plan) => {

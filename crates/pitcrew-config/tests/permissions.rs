@@ -1,4 +1,4 @@
-//! Permissions: files, layers, and what becomes of mistakes.
+//! Permissions: files, layers, and mistakes.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
@@ -75,9 +75,9 @@ fn file(sections: &str) -> String {
     format!("---\nversion: 1\n---\n{sections}")
 }
 
-/// S4-052, S4-053: both forms say the same.
+/// S4-052, S4-053: both forms mean the same.
 #[test]
-fn sections_and_front_matter_say_the_same() {
+fn sections_and_front_matter_are_equivalent() {
     let (sections, matter) = (workspace(SECTIONS), workspace(MATTER));
     for it in [&sections, &matter] {
         assert!(
@@ -108,7 +108,7 @@ fn without_places(matrix: Matrix) -> Matrix {
     Matrix { places: [].into(), ..matrix }
 }
 
-/// The repository comes from somebody else: it tightens, and what would loosen is named.
+/// The repository is not trusted: it can only tighten, and entries that would loosen are reported.
 #[test]
 fn a_workspace_only_tightens() {
     let loosened = workspace(&file(
@@ -123,18 +123,18 @@ fn a_workspace_only_tightens() {
     let ignored =
         loosened.ignored.iter().map(|it| format!("{}: {}: {}\n", it.origin, it.what, it.reason));
     expect![[r#"
-        permissions.md:8: delete_main_branch: ask_user: what a layer denies is denied
-        permissions.md:6: force_push: auto_approve: what a layer denies is denied
-        permissions.md:5: command_execution: auto_approve: a file of the repository may only tighten: it is ask_user
-        permissions.md:10: subtasks_total: 99: a file of the repository may only tighten: it is 10
-        permissions.md:11: permission_default: approve: a file of the repository may only tighten: it is deny
-        permissions.md:12: auto_approve_for_subtasks: true: a file of the repository may only tighten: it is false
+        permissions.md:8: delete_main_branch: ask_user: another layer denies it
+        permissions.md:6: force_push: auto_approve: another layer denies it
+        permissions.md:5: command_execution: auto_approve: a repository file may only tighten permissions: it is ask_user
+        permissions.md:10: subtasks_total: 99: a repository file may only tighten permissions: it is 10
+        permissions.md:11: permission_default: approve: a repository file may only tighten permissions: it is deny
+        permissions.md:12: auto_approve_for_subtasks: true: a repository file may only tighten permissions: it is false
     "#]].assert_eq(&ignored.collect::<String>());
 }
 
-/// Only the user loosens, and nobody lifts a denial.
+/// Only the user can loosen rules, and no layer can lift a denial.
 #[test]
-fn a_user_loosens_but_lifts_no_denial() {
+fn a_user_loosens_rules_but_cannot_lift_a_denial() {
     let sources = PermissionSources {
         workspace: Some(text("permissions.md", &file("## Auto-Deny\n- network_access\n"))),
         user: Some(text(
@@ -156,7 +156,7 @@ fn a_user_loosens_but_lifts_no_denial() {
 }
 
 #[test]
-fn a_workspace_does_not_hurry_what_is_approved_by_default() {
+fn a_workspace_cannot_shorten_the_wait_before_default_approval() {
     let sources = PermissionSources {
         workspace: Some(text("permissions.md", &file("## Limits\n- permission_timeout: 1s\n"))),
         user: Some(text("mine.md", &file("## Limits\n- permission_default: approve\n"))),
@@ -167,9 +167,9 @@ fn a_workspace_does_not_hurry_what_is_approved_by_default() {
     assert_eq!(merged.ignored.len(), 1);
 }
 
-/// S4-063: a broken file is told, and what is built in holds; nothing is loosened meanwhile.
+/// S4-063: a broken file is reported and the built-in rules apply; nothing is loosened meanwhile.
 #[test]
-fn a_broken_file_leaves_what_is_built_in() {
+fn a_broken_file_leaves_the_built_in_rules() {
     for broken in ["", "version: 1", "---\nversion: 1\n", "---\nversion: 2\n---\n", "\u{0}\u{1b}"] {
         let found = workspace(broken);
         assert_eq!(found.matrix, Matrix::builtin(), "{broken:?}");
@@ -193,17 +193,17 @@ fn a_broken_file_leaves_what_is_built_in() {
     assert!(merged.errors[0].to_string().contains("it is a folder"), "{:?}", merged.errors);
 }
 
-fn told(text: &str, expected: &Expect) {
+fn check_problems(text: &str, expected: &Expect) {
     let found = workspace(text);
     let all = found.errors.iter().chain(&found.warnings);
     let shown: Vec<String> = all.map(ToString::to_string).collect();
     expected.assert_eq(&shown.join("\n\n"));
 }
 
-/// S4-063: every mistake is told with its line and what to write instead.
+/// S4-063: every mistake is reported with its line and a fix.
 #[test]
-fn a_mistake_is_told_with_its_line() {
-    told(
+fn a_mistake_is_reported_with_its_line() {
+    check_problems(
         &file(
             "## Auto-Denny\n- force_push\n## Auto-Deny\nforce_push\n- a/b\n## Limits\n\
              - subtask_total: 3\n- subtasks_total: many\n- permission_timeout: soon\n",
@@ -214,12 +214,12 @@ fn a_mistake_is_told_with_its_line() {
                |    ^^^^^^^^^^
             help: did you mean `Auto-Deny`?
 
-            permissions.md:7:1: error: this is no bullet
+            permissions.md:7:1: error: expected a bullet
              7 | force_push
                | ^^^^^^^^^^
             help: begin it with `- `, or move it before the first section, under `## Notes`, or into a comment `<!-- ... -->`
 
-            permissions.md:8:3: error: `a/b` is no name of an action
+            permissions.md:8:3: error: `a/b` is not an action name
              8 | - a/b
                |   ^^^
             help: an action is written like `branch_merge`; an explanation may follow ` - `
@@ -234,12 +234,12 @@ fn a_mistake_is_told_with_its_line() {
                 |                   ^^^^
             help: write a whole number from 0 to 1000
 
-            permissions.md:12:23: error: `permission_timeout` is wrong: `soon` is no duration
+            permissions.md:12:23: error: `permission_timeout` is invalid: `soon` is not a duration
              12 | - permission_timeout: soon
                 |                       ^^^^
             help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds, or `never`"#]],
     );
-    told(
+    check_problems(
         "---\nversion: 1\nauto_deni: [x]\nlimits: 3\nask_user: x\n---\n",
         &expect![[r#"
         permissions.md:3:1: error: unknown key `auto_deni` in the front matter
@@ -252,35 +252,35 @@ fn a_mistake_is_told_with_its_line() {
            |         ^
         help: write each limit on an indented line of its own below `limits:`
 
-        permissions.md:5:11: error: `x` is no list
+        permissions.md:5:11: error: `x` is not a list
          5 | ask_user: x
            |           ^
         help: write `[a, b]`, or each on a line of its own that begins with `- `"#]],
     );
 }
 
-/// S4-062, S4-063: an action that nobody knows is asked, and that is said.
+/// S4-062, S4-063: an unknown action asks the user, with a warning.
 #[test]
-fn an_unknown_action_is_asked_with_a_warning() {
+fn an_unknown_action_asks_and_warns() {
     let text =
         file("## Auto-Approve\n- comand_execution\n- git_operations\n## Auto-Deny\n- levitate\n");
-    told(
+    check_problems(
         &text,
         &expect![[r#"
-        permissions.md:5:3: warning: unknown action `comand_execution`: nothing has this name
+        permissions.md:5:3: warning: unknown action `comand_execution`
          5 | - comand_execution
            |   ^^^^^^^^^^^^^^^^
         help: did you mean `command_execution`?
 
-        permissions.md:6:3: warning: unknown action `git_operations`: nothing has this name
+        permissions.md:6:3: warning: unknown action `git_operations`
          6 | - git_operations
            |   ^^^^^^^^^^^^^^
-        help: it is a category: name its actions: branch_merge, git_push, worktree_cleanup, delete_main_branch, force_push
+        help: it is a category; list its actions instead: branch_merge, git_push, worktree_cleanup, delete_main_branch, force_push
 
-        permissions.md:8:3: warning: unknown action `levitate`: nothing has this name
+        permissions.md:8:3: warning: unknown action `levitate`
          8 | - levitate
            |   ^^^^^^^^
-        help: possible: file_edits_in_worktree, file_creation_in_worktree, file_deletion_in_worktree, access_outside_worktree, edits_outside_worktree, subtask_spawning, agent_reassignment, plan_execution, model_switch_same_tier, model_switch_expensive, branch_merge, git_push, worktree_cleanup, delete_main_branch, force_push, pr_creation, command_execution, opaque_command, network_access, other_tool"#]],
+        help: possible values: file_edits_in_worktree, file_creation_in_worktree, file_deletion_in_worktree, access_outside_worktree, edits_outside_worktree, subtask_spawning, agent_reassignment, plan_execution, model_switch_same_tier, model_switch_expensive, branch_merge, git_push, worktree_cleanup, delete_main_branch, force_push, pr_creation, command_execution, opaque_command, network_access, other_tool"#]],
     );
     let found = user(&text);
     assert_eq!(found.matrix.rule(&Action::CommandExecution), Rule::AskUser);
@@ -290,7 +290,7 @@ fn an_unknown_action_is_asked_with_a_warning() {
 }
 
 #[test]
-fn an_action_under_several_rules_has_the_strictest() {
+fn the_strictest_of_several_rules_applies() {
     let found = user(&file("## Auto-Deny\n- git_push\n## Auto-Approve\n- git_push\n- push\n"));
     assert_eq!(found.matrix.rule(&Action::GitPush), Rule::AutoDeny);
 }
@@ -306,9 +306,9 @@ fn settings(text: &str, trust: Trust) -> Result<Permissions, String> {
     Ok(Permissions::load(&PermissionSources { settings, ..PermissionSources::default() }))
 }
 
-/// S4-052, S4-139: the settings say the same as a file of the user.
+/// S4-052, S4-139: the settings are equivalent to a user's file.
 #[test]
-fn the_settings_of_the_user_have_permissions_too() {
+fn the_users_settings_can_contain_permissions() {
     let text = "[permissions]\nauto_approve = ['command_execution', 'nonsense']\nauto_deny = 'git_push'\n[permissions.limits]\nsubtasks_total = 4\nauto_approve_for_subtasks = true\npermission_timeout = '1h'\n";
     let found = settings(text, Trust::Person).expect("settings");
     assert_eq!(found.matrix.rule(&Action::CommandExecution), Rule::AutoApprove);
@@ -328,7 +328,7 @@ fn the_settings_of_the_user_have_permissions_too() {
 }
 
 #[test]
-fn files_are_found_where_they_belong() {
+fn finds_the_permissions_files() {
     let home = tempfile::tempdir().expect("a folder");
     let environment = BTreeMap::from([("HOME".to_owned(), home.path().display().to_string())]);
     let dirs = Dirs::from_env(&environment, 1_000).expect("folders");
@@ -346,7 +346,7 @@ fn files_are_found_where_they_belong() {
     assert!(found.user.expect("it is there").text.is_err());
 }
 
-/// The grammar is documented by what is read.
+/// Every example of the grammar in the reference loads.
 #[test]
 fn every_file_in_the_reference_loads() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/permissions.md");

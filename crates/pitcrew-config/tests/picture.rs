@@ -1,4 +1,4 @@
-//! What a plan will do, for somebody who is about to agree to it.
+//! The summary of a plan for the user who approves it.
 
 use expect_test::expect;
 use pitcrew_config::{PlanDefaults, describe, example_plan, parse_plan};
@@ -49,7 +49,7 @@ fn levels_follow_the_dependencies() {
 }
 
 #[test]
-fn everything_that_will_be_executed_is_shown_as_it_stands() {
+fn shows_all_commands_verbatim() {
     let plan = spec(
         r#"
         name = "Login"
@@ -94,7 +94,7 @@ fn everything_that_will_be_executed_is_shown_as_it_stands() {
         level 2
           notes  builtin  the whole repository  after form, codemod  (0 checks, 3 attempts of 1h)
 
-        will be executed, as it stands here
+        these commands will run exactly as shown
           setup of every checkout
             | npm ci
           command of codemod
@@ -111,7 +111,7 @@ fn everything_that_will_be_executed_is_shown_as_it_stands() {
 }
 
 #[test]
-fn a_picture_cannot_hide_what_it_shows() {
+fn a_plan_cannot_hide_its_content() {
     let hostile = "name = \"x\\u202e\"\n[[task]]\nid = \"a\"\ncommand = \"rm -rf /\\r\\u001b[1A\\u202etrue\"\n";
     let picture = describe(&spec(hostile)).unwrap_or_else(|it| panic!("{it}")).to_string();
     assert!(!picture.contains(['\u{1b}', '\r', '\u{202e}']), "{picture:?}");

@@ -1,4 +1,4 @@
-//! Plan files: what is understood, and what is warned of.
+//! Plan files: parsing and warnings.
 
 use expect_test::expect;
 use pitcrew_config::{PlanDefaults, describe, example_plan, parse_plan};
@@ -17,8 +17,8 @@ fn warnings(text: &str) -> Vec<String> {
     parsed.warnings.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.message)).collect()
 }
 
-/// S0-012, S1-010, S1-012: a plan has a name, a description, a base and tasks; a task its id, its
-/// full prompt, the tasks it depends on and its agent.
+/// S0-012, S1-010, S1-012: a plan has a name, a description, a base and tasks; a task has an id,
+/// its full prompt, its dependencies and its agent.
 #[test]
 fn every_key_arrives_in_the_spec() {
     let plan = spec(
@@ -84,7 +84,7 @@ fn every_key_arrives_in_the_spec() {
 }
 
 #[test]
-fn what_a_plan_leaves_out_has_a_default() {
+fn missing_keys_have_defaults() {
     let plan = spec("name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"do it\"\n");
     let (head, task) = (&plan.head, &plan.tasks[0]);
     assert_eq!((head.deploy, head.overlap, head.effort), Default::default());
@@ -99,7 +99,7 @@ fn what_a_plan_leaves_out_has_a_default() {
 }
 
 #[test]
-fn a_script_or_a_command_brings_its_own_backend() {
+fn a_script_or_a_command_selects_its_backend() {
     let plan = spec(
         r#"
         name = "x"
@@ -124,7 +124,7 @@ fn a_script_or_a_command_brings_its_own_backend() {
 }
 
 #[test]
-fn the_agent_and_its_backend_may_be_two_keys() {
+fn agent_and_backend_may_be_separate_keys() {
     let text = "name='x'\ntask=[{id='a',prompt='b',agent='@architect',backend='codex'}, {id='b',prompt='b',agent='@architect'}]";
     let plan = spec(text);
     assert_eq!(plan.tasks[0].agent.to_string(), "codex:architect");
@@ -132,18 +132,18 @@ fn the_agent_and_its_backend_may_be_two_keys() {
 }
 
 #[test]
-fn what_can_run_but_surprise_is_a_warning() {
+fn surprising_plans_give_warnings() {
     let text = "name = \"x\"\nsetup_inputs = \"a\"\n[[task]]\nid = \"task-1\"\nprompt = \"x\"\n";
     expect![[r#"
         2:1 `setup_inputs` has no effect: there is no `setup`
-        4:6 task `task-1` has no `region`: it may change the whole repository, and others may at the same time
-        4:6 task `task-1` has no `checks`: nothing will be run to verify it
-        4:6 `task-1` looks like an id that pitcrew gives out, and will have another one"#]].assert_eq(&warnings(text).join("\n"));
+        4:6 task `task-1` has no `region`: it may change any file, also one that another task is changing
+        4:6 task `task-1` has no `checks`: nothing will verify its work
+        4:6 `task-1` looks like an id that Pitcrew assigns, but the task will get a different id"#]].assert_eq(&warnings(text).join("\n"));
 }
 
-/// S2-047: tasks have regions, and those that would meet are named before they run.
+/// S2-047: tasks have regions, and overlaps are reported before the tasks run.
 #[test]
-fn overlapping_regions_of_independent_tasks_are_warned_of() {
+fn overlapping_regions_of_independent_tasks_give_a_warning() {
     let task = |id: &str, region: &str, after: &str| {
         format!(
             "[[task]]\nid='{id}'\nprompt='x'\nchecks='x'\nregion={region}\ndepends_on=[{after}]\n"
@@ -175,24 +175,24 @@ fn sizes_are_limited() {
         errors.diagnostics[0].message.clone()
     };
     let prompt = "x".repeat(limits::PROMPT_BYTES_MAX + 1);
-    expect!["`prompt` has 262145 bytes; at most 262144 are possible"]
+    expect!["`prompt` has 262145 bytes; at most 262144 are allowed"]
         .assert_eq(&first(&format!("name='x'\n[[task]]\nid='a'\nprompt='{prompt}'")));
     let task = |it| format!("[[task]]\nid='t{it}'\nprompt='x'\n");
     let tasks: Vec<String> = (0..=limits::TASKS_PER_PLAN_MAX).map(task).collect();
     let tasks = tasks.concat();
-    expect!["the plan has 10001 tasks; at most 10000 are possible"]
+    expect!["the plan has 10001 tasks; at most 10000 are allowed"]
         .assert_eq(&first(&format!("name='x'\n{tasks}")));
     let many = "'a',".repeat(1_001);
-    expect!["`depends_on` has 1001 elements; at most 1000 are possible"]
+    expect!["`depends_on` has 1001 elements; at most 1000 are allowed"]
         .assert_eq(&first(&format!("name='x'\n[[task]]\nid='b'\nprompt='x'\ndepends_on=[{many}]")));
-    expect!["`checks` has 1001 elements; at most 1000 are possible"]
+    expect!["`checks` has 1001 elements; at most 1000 are allowed"]
         .assert_eq(&first(&format!("name='x'\n[[task]]\nid='b'\nprompt='x'\nchecks=[{many}]")));
-    expect!["the plan has 16777217 bytes; at most 16777216 are possible"]
+    expect!["the plan has 16777217 bytes; at most 16777216 are allowed"]
         .assert_eq(&first(&"#".repeat(16 * 1_024 * 1_024 + 1)));
 }
 
 #[test]
-fn a_plan_of_the_greatest_size_is_read() {
+fn a_plan_of_the_largest_size_parses() {
     let task = |it: usize| {
         let after = if it >= 100 { format!("'t{}'", it - 100) } else { String::new() };
         format!(
@@ -218,7 +218,7 @@ fn the_example_is_a_plan_without_a_warning() {
     assert_eq!(parsed.unwrap_or_else(|it| panic!("{it}")).spec.tasks.len(), 4);
 }
 
-/// S0-009: what a plan and a task may cost, exactly as it is written.
+/// S0-009: the spending caps of a plan and a task are kept exactly.
 #[test]
 fn caps_are_numbers_or_amounts_of_dollars() {
     let defaults =
@@ -235,7 +235,7 @@ fn caps_are_numbers_or_amounts_of_dollars() {
     }
 }
 
-/// S4-005: the model by the need of the task.
+/// S4-005: a task can choose its model.
 #[test]
 fn a_task_may_name_its_model() {
     let task = |keys: &str| format!("name = \"x\"\n[[task]]\nid = \"a\"\n{keys}\n");
@@ -247,7 +247,7 @@ fn a_task_may_name_its_model() {
     for (wrong, reason) in [
         ("prompt = \"p\"\nagent = \"claude\"\nmodel = \" \"", "`model` is empty"),
         ("prompt = \"p\"\nagent = \"claude\"\nmodel = 4", "`model` must be a string"),
-        ("command = \"make\"\nmodel = \"opus\"", "nothing that is asked of one"),
+        ("command = \"make\"\nmodel = \"opus\"", "`model`, but no `prompt`"),
     ] {
         let errors = parse_plan("plan.toml", &task(wrong), &PlanDefaults::default());
         let errors = errors.expect_err(wrong).to_string();
@@ -255,9 +255,9 @@ fn a_task_may_name_its_model() {
     }
 }
 
-/// The settings are a floor: a plan adds to what they deny, and is as strict or stricter.
+/// The settings are a minimum: a plan adds to the denied paths and is at least as strict.
 #[test]
-fn a_plan_only_adds_to_what_the_settings_deny() {
+fn a_plan_only_adds_to_the_denied_paths() {
     use pitcrew_model::{Reads, RepoPath};
     let denied = vec![RepoPath::parse("infra").expect("a path")];
     let mut defaults = PlanDefaults { denied, reads: Reads::Zone, ..PlanDefaults::default() };

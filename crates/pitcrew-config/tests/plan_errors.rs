@@ -1,4 +1,4 @@
-//! Plan files: every way to be told what is wrong.
+//! Plan files: every error message.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{PlanDefaults, example_plan, parse_plan, parse_plan_bytes};
@@ -14,14 +14,14 @@ fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&errors.to_string());
 }
 
-/// The errors of a plan with one otherwise good task.
+/// The errors of a plan with one task that is otherwise valid.
 fn check_task(lines: &str, expected: &Expect) {
     let text = format!("name = \"x\"\n[[task]]\nid = \"a\"\n{lines}\n");
     check(&text, expected);
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     check(
         r#"nmae = "x"
 deploy = "automatic"
@@ -61,12 +61,12 @@ timeout = "soon"
                | ^^^^^^^
             help: did you mean `region`?
 
-            plan.toml:11:15: error: task `b` depends on `c`, which the plan does not have
+            plan.toml:11:15: error: task `b` depends on `c`, which is not in the plan
              11 | depends_on = ["c"]
                 |               ^^^
             help: `depends_on` names the `id` of other tasks of this plan
 
-            plan.toml:12:11: error: `timeout` is wrong: `soon` is no duration
+            plan.toml:12:11: error: `timeout` is invalid: `soon` is not a duration
              12 | timeout = "soon"
                 |           ^^^^^^
             help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds"#]],
@@ -74,7 +74,7 @@ timeout = "soon"
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_nearest_one() {
+fn an_unknown_key_suggests_the_nearest_one() {
     check_task(
         "prompt = \"x\"\ndepend_on = []\nneeds = \"b\"\nzzz = 1",
         &expect![[r#"
@@ -91,7 +91,7 @@ fn an_unknown_key_is_told_with_the_nearest_one() {
         plan.toml:7:1: error: unknown key `zzz` in a task
          7 | zzz = 1
            | ^^^
-        help: possible: id, prompt, region, depends_on, agent, backend, model, command, script, checks, expected_files, criteria, max_attempts, timeout, max_tokens, max_cost"#]],
+        help: possible values: id, prompt, region, depends_on, agent, backend, model, command, script, checks, expected_files, criteria, max_attempts, timeout, max_tokens, max_cost"#]],
     );
     check(
         "name = \"x\"\n[[tasks]]\nid = \"a\"\n",
@@ -104,7 +104,7 @@ fn an_unknown_key_is_told_with_the_nearest_one() {
 }
 
 #[test]
-fn a_wrong_type_is_told() {
+fn a_wrong_type_is_reported() {
     check(
         "name = 1\nsetup = true\nshared = [1, \"a\"]\nmax_attempts = \"3\"\n[[task]]\nid = [\"a\"]\nprompt = \"x\"\ndepends_on = {}\n",
         &expect![[r#"
@@ -205,11 +205,11 @@ fn a_plan_needs_a_name_and_a_task_and_a_task_an_id_and_a_prompt() {
     check(
         "name = \"x\\ny\"\n[[task]]\nid = \"an id\"\nprompt = \" \"\n",
         &expect![[r#"
-        plan.toml:1:8: error: `name` has a line break or a control character
+        plan.toml:1:8: error: `name` contains a line break or a control character
          1 | name = "x\ny"
            |        ^^^^^^
 
-        plan.toml:3:6: error: `id` cannot be `an id`: only letters, digits, `-`, `_` and `.` are possible
+        plan.toml:3:6: error: `id` cannot be `an id`: only letters, digits, `-`, `_` and `.` are allowed
          3 | id = "an id"
            |      ^^^^^^^
         help: did you mean `an-id`?
@@ -225,7 +225,7 @@ fn a_duplicate_id_names_both_lines() {
     check(
         "name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"y\"\n",
         &expect![[r#"
-            plan.toml:6:6: error: two tasks have the id `a`: in line 3 and in line 6
+            plan.toml:6:6: error: two tasks have the id `a`: on line 3 and on line 6
              6 | id = "a"
                |      ^^^
             help: rename one of them"#]],
@@ -242,21 +242,21 @@ fn a_dependency_must_be_another_task_of_the_plan() {
                |              ^^^^^^^
             help: remove it from `depends_on`
 
-            plan.toml:9:15: error: task `form` depends on `logn`, which the plan does not have
+            plan.toml:9:15: error: task `form` depends on `logn`, which is not in the plan
              9 | depends_on = ["logn", "zzz"]
                |               ^^^^^^
             help: did you mean `login`?
 
-            plan.toml:9:23: error: task `form` depends on `zzz`, which the plan does not have
+            plan.toml:9:23: error: task `form` depends on `zzz`, which is not in the plan
              9 | depends_on = ["logn", "zzz"]
                |                       ^^^^^
             help: `depends_on` names the `id` of other tasks of this plan"#]],
     );
 }
 
-/// S0-022, S0-027: a cycle is refused by its name, and separate cycles are all named.
+/// S0-022, S0-027: a cycle is rejected with its tasks, and all disjoint cycles are reported.
 #[test]
-fn a_cycle_is_named() {
+fn a_cycle_is_reported() {
     check(
         "name = \"x\"\ntask = [\n  { id = \"a\", prompt = \"x\", depends_on = \"b\" },\n  { id = \"b\", prompt = \"x\", depends_on = [\"d\", \"a\"] },\n  { id = \"c\", prompt = \"x\", depends_on = \"e\" },\n  { id = \"d\", prompt = \"x\" },\n  { id = \"e\", prompt = \"x\", depends_on = [\"f\"] },\n  { id = \"f\", prompt = \"x\", depends_on = [\"c\"] },\n]\n",
         &expect![[r#"
@@ -277,36 +277,36 @@ fn a_region_is_a_path_prefix_inside_the_repository() {
     check_task(
         "prompt = \"x\"\nregion = [\"/src\", \"../other\", \"src/*.rs\", \".git/hooks\", \"\", \"a\\\\b\"]\nexpected_files = [\"*.rs\", \".\"]",
         &expect![[r#"
-            plan.toml:5:11: error: `region` cannot hold `/src`: it is absolute; write it relative to the root of the repository
+            plan.toml:5:11: error: `region` cannot contain `/src`: it is absolute; write it relative to the root of the repository
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |           ^^^^^^
             help: did you mean `src`?
 
-            plan.toml:5:19: error: `region` cannot hold `../other`: it leaves the repository
+            plan.toml:5:19: error: `region` cannot contain `../other`: it leaves the repository
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |                   ^^^^^^^^^^
             help: name a path below the root of the repository
 
-            plan.toml:5:31: error: `region` cannot hold `src/*.rs`: it is a glob; only a path prefix is possible, such as `src` or `src/**`
+            plan.toml:5:31: error: `region` cannot contain `src/*.rs`: it is a glob; only a path prefix is possible, such as `src` or `src/**`
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |                               ^^^^^^^^^^
             help: did you mean `src`?
 
-            plan.toml:5:43: error: `region` cannot hold `.git/hooks`: it is inside `.git`
+            plan.toml:5:43: error: `region` cannot contain `.git/hooks`: it is inside `.git`
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |                                           ^^^^^^^^^^^^
-            help: no task may change what is in `.git`
+            help: no task may change files in `.git`
 
-            plan.toml:5:57: error: `region` cannot hold ``: it is empty; write `.` for the whole repository
+            plan.toml:5:57: error: `region` cannot contain ``: it is empty; write `.` for the whole repository
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |                                                         ^^
 
-            plan.toml:5:61: error: `region` cannot hold `a\b`: it has a control character or a backslash
+            plan.toml:5:61: error: `region` cannot contain `a\b`: it has a control character or a backslash
              5 | region = ["/src", "../other", "src/*.rs", ".git/hooks", "", "a\\b"]
                |                                                             ^^^^^^
             help: did you mean `a/b`?
 
-            plan.toml:6:19: error: `expected_files` cannot hold `*.rs`: it is a glob; name each file
+            plan.toml:6:19: error: `expected_files` cannot contain `*.rs`: it is a glob; name each file
              6 | expected_files = ["*.rs", "."]
                |                   ^^^^^^
 
@@ -318,7 +318,7 @@ fn a_region_is_a_path_prefix_inside_the_repository() {
 }
 
 #[test]
-fn work_and_agent_must_fit() {
+fn work_and_agent_must_match() {
     check_task(
         "command = \"x\"\nscript = \"y\"",
         &expect![[r#"
@@ -330,23 +330,23 @@ fn work_and_agent_must_fit() {
     check_task(
         "command = \"x\"\nagent = \"claude\"",
         &expect![[r#"
-            plan.toml:5:9: error: task `a` has a `command`, which `claude` cannot run
+            plan.toml:5:9: error: task `a` has a `command`, but `claude` cannot run it
              5 | agent = "claude"
                |         ^^^^^^^^
-            help: leave the agent out: a `command` runs on `command`"#]],
+            help: remove the agent: a `command` runs on `command`"#]],
     );
     check_task(
         "script = \"x\"\nbackend = \"command\"",
         &expect![[r#"
-            plan.toml:5:11: error: task `a` has a `script`, which `command` cannot run
+            plan.toml:5:11: error: task `a` has a `script`, but `command` cannot run it
              5 | backend = "command"
                |           ^^^^^^^^^
-            help: leave the agent out: a `script` runs on `builtin`"#]],
+            help: remove the agent: a `script` runs on `builtin`"#]],
     );
     check_task(
         "prompt = \"x\"\nbackend = \"builtin\"",
         &expect![[r#"
-        plan.toml:5:11: error: task `a` has a prompt for `builtin`, but no model is set that could do it
+        plan.toml:5:11: error: task `a` has a prompt for `builtin`, but no model is set
          5 | backend = "builtin"
            |           ^^^^^^^^^
         help: set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = "..."`, or name another backend"#]],
@@ -362,7 +362,7 @@ fn work_and_agent_must_fit() {
     check_task(
         "prompt = \"x\"\nbackend = \"claude:agent\"",
         &expect![[r#"
-        plan.toml:5:11: error: `claude:agent` is no backend but an agent
+        plan.toml:5:11: error: `claude:agent` is an agent, not a backend
          5 | backend = "claude:agent"
            |           ^^^^^^^^^^^^^^
         help: write `agent = "claude:agent"`"#]],
@@ -378,11 +378,11 @@ fn work_and_agent_must_fit() {
 }
 
 #[test]
-fn a_prompt_without_an_agent_says_exactly_what_to_write() {
+fn a_prompt_without_an_agent_suggests_a_fix() {
     let text = "name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"x\"\n";
     let errors = parse_plan("plan.toml", text, &PlanDefaults::default()).expect_err("no agent");
     expect![[r#"
-        plan.toml:2:1: error: task `a` has a prompt but no agent to give it to
+        plan.toml:2:1: error: task `a` has a prompt but no agent
          2 | [[task]]
            | ^^^^^^^^
         help: write `agent = "claude"` (or another backend) in the task, set `agent = "claude"` in the settings, or give the task a `command` or a `script`"#]].assert_eq(&errors.to_string());
@@ -400,7 +400,7 @@ fn a_duration_and_a_count_have_limits() {
     check_task(
         "prompt = \"x\"\ntimeout = \"10\"\nmax_attempts = 0",
         &expect![[r#"
-        plan.toml:5:11: error: `timeout` is wrong: `10` has no unit
+        plan.toml:5:11: error: `timeout` is invalid: `10` has no unit
          5 | timeout = "10"
            |           ^^^^
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds
@@ -412,7 +412,7 @@ fn a_duration_and_a_count_have_limits() {
     check_task(
         "prompt = \"x\"\ntimeout = -1\nmax_attempts = 21",
         &expect![[r#"
-        plan.toml:5:11: error: `timeout` is wrong: it is negative
+        plan.toml:5:11: error: `timeout` is invalid: it is negative
          5 | timeout = -1
            |           ^^
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds
@@ -424,7 +424,7 @@ fn a_duration_and_a_count_have_limits() {
     check_task(
         "prompt = \"x\"\ntimeout = \"8d\"\nmax_attempts = 1.5",
         &expect![[r#"
-        plan.toml:5:11: error: `timeout` is wrong: it is more than 7d
+        plan.toml:5:11: error: `timeout` is invalid: it is more than 7d
          5 | timeout = "8d"
            |           ^^^^
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds
@@ -436,7 +436,7 @@ fn a_duration_and_a_count_have_limits() {
     check_task(
         "prompt = \"x\"\ntimeout = 0",
         &expect![[r#"
-        plan.toml:5:11: error: `timeout` is wrong: it is zero
+        plan.toml:5:11: error: `timeout` is invalid: it is zero
          5 | timeout = 0
            |           ^
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds"#]],
@@ -444,7 +444,7 @@ fn a_duration_and_a_count_have_limits() {
 }
 
 #[test]
-fn what_git_could_take_for_an_option_is_no_base() {
+fn a_base_cannot_resemble_a_git_option() {
     check(
         "name = \"x\"\nbase = \"--upload-pack=x\"\n[[task]]\nid = \"a\"\nprompt = \"x\"\n",
         &expect![[r#"
@@ -456,7 +456,7 @@ fn what_git_could_take_for_an_option_is_no_base() {
 }
 
 #[test]
-fn a_syntax_error_has_its_place() {
+fn a_syntax_error_has_a_location() {
     check(
         "name = \"x\"\n[[task]\nid = \"a\"\n",
         &expect![[r#"
@@ -481,7 +481,7 @@ fn a_syntax_error_has_its_place() {
 }
 
 #[test]
-fn what_is_not_utf_8_has_its_place() {
+fn invalid_utf_8_has_a_location() {
     let errors = parse_plan_bytes("plan.toml", b"# plan\nname = \"gr\xfcn\"\n", &with_agent());
     expect![[r#"
         plan.toml:2:11: error: byte 17 is not UTF-8
@@ -492,9 +492,9 @@ fn what_is_not_utf_8_has_its_place() {
     assert!(parse_plan_bytes("plan.toml", example_plan().as_bytes(), &with_agent()).is_ok());
 }
 
-/// A region that is denied could change nothing.
+/// A region that is denied entirely could change nothing.
 #[test]
-fn what_is_denied_cannot_be_owned() {
+fn a_region_cannot_be_a_denied_path() {
     check(
         "name = \"x\"\ndenied = [\"infra\", \".\", \"src/*.rs\"]\nreads = \"all\"\ntask = [{id='a',prompt='b'}]\n",
         &expect![[r#"
@@ -503,7 +503,7 @@ fn what_is_denied_cannot_be_owned() {
                |                    ^^^
             help: name the paths in it
 
-            plan.toml:2:25: error: `denied` cannot hold `src/*.rs`: it is a glob; only a path prefix is possible, such as `src` or `src/**`
+            plan.toml:2:25: error: `denied` cannot contain `src/*.rs`: it is a glob; only a path prefix is possible, such as `src` or `src/**`
              2 | denied = ["infra", ".", "src/*.rs"]
                |                         ^^^^^^^^^^
             help: did you mean `src`?
@@ -511,15 +511,15 @@ fn what_is_denied_cannot_be_owned() {
             plan.toml:3:9: error: `reads` cannot be `all`
              3 | reads = "all"
                |         ^^^^^
-            help: possible: guided, zone"#]],
+            help: possible values: guided, zone"#]],
     );
     check(
         "name = \"x\"\ndenied = \"infra\"\n\n[[task]]\nid = \"a\"\nprompt = \"b\"\nregion = [\"ui\", \"infra/prod\"]\n",
         &expect![[r#"
-            plan.toml:7:1: error: the region of task `a` cannot hold `infra/prod`: `infra` is denied to every task
+            plan.toml:7:1: error: the region of task `a` cannot contain `infra/prod`: `infra` is denied to all tasks
              7 | region = ["ui", "infra/prod"]
                | ^^^^^^
-            help: choose another region, or take it out of `denied`"#]],
+            help: choose another region, or remove it from `denied`"#]],
     );
     let denied = vec![pitcrew_model::RepoPath::parse("infra").expect("a path")];
     let defaults = PlanDefaults { denied, ..with_agent() };

@@ -1,4 +1,4 @@
-//! Settings: layers, origins, and what each layer may not say.
+//! Settings: layers, origins, and the limits of each layer.
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
@@ -31,7 +31,7 @@ fn check_error(sources: &Sources, expected: &Expect) {
     expected.assert_eq(&Settings::load(sources).expect_err("it is wrong").to_string());
 }
 
-/// What `config show --origin` would print.
+/// The output of `config show --origin`.
 fn shown(sources: &Sources) -> String {
     let (settings, origins) = load(sources);
     let rows = origins.rows(&settings).into_iter();
@@ -44,7 +44,7 @@ fn shown(sources: &Sources) -> String {
 }
 
 #[test]
-fn without_any_layer_the_defaults_hold() {
+fn without_any_layer_the_defaults_apply() {
     let (settings, origins) = load(&Sources::default());
     assert_eq!(settings, Settings::default());
     assert_eq!(origins.get("max_agents").map(|it| it.layer), Some(Layer::Default));
@@ -74,7 +74,7 @@ fn without_any_layer_the_defaults_hold() {
 }
 
 #[test]
-fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
+fn a_stronger_layer_overrides_and_is_the_origin() {
     let mut sources = user(
         "max_agents = 8\nagent = \"claude\"\ntask_timeout = \"2h\"\n\n[backends.mine]\ncommand = [\"my-agent\", \"--acp\"]\nenv = { MY_KEY = \"secret\" }\n",
     );
@@ -120,7 +120,7 @@ fn a_stronger_layer_wins_and_every_value_knows_where_it_came_from() {
 }
 
 #[test]
-fn each_layer_is_weaker_than_the_next() {
+fn each_layer_overrides_the_previous_one() {
     let all = Sources {
         flags: map(&[("max_agents", "2")]),
         environment: map(&[("PITCREW_MAX_AGENTS", "3")]),
@@ -146,7 +146,7 @@ fn each_layer_is_weaker_than_the_next() {
 }
 
 #[test]
-fn a_repository_only_makes_limits_tighter() {
+fn a_repository_only_tightens_limits() {
     let mut sources = user("max_agents = 3\ntask_timeout = \"10min\"\n");
     sources.repository =
         Some(repository("max_agents = 9\nmax_live_agents = 10\ntask_timeout = \"1h\"\n"));
@@ -181,7 +181,7 @@ fn a_repository_only_makes_limits_tighter() {
 }
 
 #[test]
-fn a_repository_may_only_lower_what_a_plan_may_use() {
+fn a_repository_may_only_lower_spending_caps() {
     let mut sources = user("max_tokens = 1000\n");
     sources.repository = Some(repository("max_tokens = 2000\nmax_cost = 3\n"));
     let (settings, origins) = load(&sources);
@@ -195,7 +195,7 @@ fn a_repository_may_only_lower_what_a_plan_may_use() {
 }
 
 #[test]
-fn a_repository_never_names_a_program_or_a_folder() {
+fn a_repository_cannot_choose_programs_or_folders() {
     let mut sources = user("");
     sources.repository = Some(repository(
         "worktrees = \"/homes/me/.config\"\n[backends.claude]\ncommand = [\"evil\"]\n",
@@ -210,12 +210,12 @@ fn a_repository_never_names_a_program_or_a_folder() {
            | ^^^^^^^^^
         help: put `worktrees` into your own settings, usually `~/.config/pitcrew/config.toml`
 
-        repo.toml:2:2: error: only your own settings may say which programs are run, not a file in the repository
+        repo.toml:2:2: error: only your own settings may name the programs to run, not a file in the repository
          2 | [backends.claude]
            |  ^^^^^^^^
         help: move `[backends]` to your own settings, usually `~/.config/pitcrew/config.toml`
 
-        local.toml:1:2: error: only your own settings may say which programs are run, not a file in the repository
+        local.toml:1:2: error: only your own settings may name the programs to run, not a file in the repository
          1 | [backends.x]
            |  ^^^^^^^^
         help: move `[backends]` to your own settings, usually `~/.config/pitcrew/config.toml`"#]],
@@ -234,7 +234,7 @@ fn every_slot_has_room_for_a_process() {
 }
 
 #[test]
-fn all_problems_of_all_layers_are_told() {
+fn reports_all_problems_of_all_layers() {
     let mut sources = user(
         "max_agent = 3\nmax_live_agents = 0\nagent = \"command\"\nworktrees = \"trees\"\ntask_timeout = true\n",
     );
@@ -283,7 +283,7 @@ fn all_problems_of_all_layers_are_told() {
            |                  ^
         help: write it into your settings file
 
-        environment:1:1: error: `PITCREW_MAX_AGENT` is no setting
+        environment:1:1: error: `PITCREW_MAX_AGENT` is not a setting
          1 | PITCREW_MAX_AGENT=3
            | ^^^^^^^^^^^^^^^^^
         help: did you mean `PITCREW_MAX_AGENTS`?
@@ -303,7 +303,7 @@ fn all_problems_of_all_layers_are_told() {
            |              ^
         help: write a whole number between 1 and 1000
 
-        command line:1:16: error: `--task-timeout` is wrong: `soon` is no duration
+        command line:1:16: error: `--task-timeout` is invalid: `soon` is not a duration
          1 | --task-timeout soon
            |                ^^^^
         help: write a number with a unit, such as "30s", "10min" or "1h30min", or whole seconds"#]],
@@ -311,7 +311,7 @@ fn all_problems_of_all_layers_are_told() {
 }
 
 #[test]
-fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
+fn a_backend_must_name_a_program_on_the_path() {
     let text = r#"
         [backends]
         number = 1
@@ -338,7 +338,7 @@ fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
                |         ^^^^^^^
             help: choose another name
 
-            user.toml:5:9: error: `a b` is no name for a backend
+            user.toml:5:9: error: `a b` is not a backend name
              5 |         "a b" = { command = ["x"] }
                |         ^^^^^
             help: use letters, digits, `-`, `_` and `.`
@@ -361,14 +361,14 @@ fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
             user.toml:9:29: error: `command` is one word with a space in it: `agent --acp`
              9 |         shell = { command = "agent --acp" }
                |                             ^^^^^^^^^^^^^
-            help: no shell reads it; write: command = ["agent", "--acp"]
+            help: commands do not run in a shell; write: command = ["agent", "--acp"]
 
             user.toml:10:18: error: unknown key `comand` in backend `typo`
              10 |         typo = { comand = ["x"] }
                 |                  ^^^^^^
             help: did you mean `command`?
 
-            user.toml:11:51: error: `A=B` is no name of a variable
+            user.toml:11:51: error: `A=B` is not a variable name
              11 |         env1 = { command = ["x"], env = { "A=B" = "1", C = 2 } }
                 |                                                   ^^^
             help: write it like `MY_API_KEY`
@@ -385,7 +385,7 @@ fn a_backend_must_be_a_program_that_is_found_by_its_own_name() {
 }
 
 #[test]
-fn a_backend_may_be_one_word_or_a_path_with_arguments() {
+fn a_backend_is_a_name_or_a_path_with_arguments() {
     let good =
         "[backends.a]\ncommand = \"agent\"\n[backends.b]\ncommand = [\"/opt/b\", \"./arg\"]\n";
     let (settings, _) = load(&user(good));
@@ -423,7 +423,7 @@ fn files_that_exist_are_read() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_named() {
+fn an_unreadable_file_is_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let path = |name: &str| home.path().join(name);
     let backends = path("b");
@@ -442,7 +442,7 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn hosts_and_ports_are_read_and_shown_where_they_are_set() {
+fn hosts_and_ports_are_parsed_and_displayed() {
     let text = "egress_allow = [\"API.example.com\", \"*.example.org\", \"db.example.com:5432\"]\nforward = [5432]\n";
     let (settings, _) = load(&user(text));
     let hosts: Vec<String> = settings.egress_allow.iter().map(ToString::to_string).collect();
@@ -454,7 +454,7 @@ fn hosts_and_ports_are_read_and_shown_where_they_are_set() {
 }
 
 #[test]
-fn a_repository_only_takes_hosts_and_ports_away() {
+fn a_repository_only_removes_hosts_and_ports() {
     let mut sources =
         user("egress_allow = [\"*.example.org\", \"a.example\"]\nforward = [5432, 6379]\n");
     sources.repository = Some(repository(
@@ -471,27 +471,27 @@ fn a_repository_only_takes_hosts_and_ports_away() {
 }
 
 #[test]
-fn what_is_no_host_or_port_is_told_with_its_place() {
+fn invalid_hosts_and_ports_are_reported_with_their_location() {
     let text = "egress_allow = [\n  \"a.example\",\n  \"https://b.example\",\n  \"0x7f.1\",\n]\nforward = [0, \"x\", 80]\n";
     check_error(
         &user(text),
         &expect![[r#"
-            user.toml:3:3: error: `https://b.example` in `egress_allow` is no host: its port is no number from 1 to 65535
+            user.toml:3:3: error: `https://b.example` in `egress_allow` is not a host: its port is no number from 1 to 65535
              3 |   "https://b.example",
                |   ^^^^^^^^^^^^^^^^^^^
             help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
 
-            user.toml:4:3: error: `0x7f.1` in `egress_allow` is no host: it is a number that is read differently by different programs
+            user.toml:4:3: error: `0x7f.1` in `egress_allow` is not a host: it is a number that is read differently by different programs
              4 |   "0x7f.1",
                |   ^^^^^^^^
             help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path
 
-            user.toml:6:12: error: an element of `forward` is no port
+            user.toml:6:12: error: an element of `forward` is not a port
              6 | forward = [0, "x", 80]
                |            ^
             help: write whole numbers from 1024 to 65535: forward = [5432]
 
-            user.toml:6:15: error: an element of `forward` is no port
+            user.toml:6:15: error: an element of `forward` is not a port
              6 | forward = [0, "x", 80]
                |               ^^^
             help: write whole numbers from 1024 to 65535: forward = [5432]
@@ -499,13 +499,13 @@ fn what_is_no_host_or_port_is_told_with_its_place() {
             user.toml:6:20: error: port 80 cannot be forwarded: a program in a box cannot listen below 1024
              6 | forward = [0, "x", 80]
                |                    ^^
-            help: let the service listen on a port from 1024 on as well, and forward that"#]],
+            help: make the service listen on port 1024 or higher and forward that port"#]],
     );
 }
 
-/// Nobody takes back what somebody else denies; a repository is only stricter.
+/// No layer can lift another layer's denial, and a repository can only be stricter.
 #[test]
-fn what_one_layer_denies_stays_denied() {
+fn a_denial_by_one_layer_stays() {
     use pitcrew_model::Reads;
     let mut sources = user("denied = [\"infra\"]\nreads = \"zone\"");
     sources.repository = Some(repository("denied = \"docs/**\"\nreads = \"guided\""));
@@ -526,7 +526,7 @@ fn what_one_layer_denies_stays_denied() {
     check_error(
         &sources,
         &expect![[r#"
-        repo.toml:1:11: error: `denied` cannot hold `../x`: it leaves the repository
+        repo.toml:1:11: error: `denied` cannot contain `../x`: it leaves the repository
          1 | denied = ["../x"]
            |           ^^^^^^
         help: name a path below the root of the repository"#]],
@@ -534,7 +534,7 @@ fn what_one_layer_denies_stays_denied() {
 }
 
 #[test]
-fn a_repository_may_only_raise_the_tier_that_is_wanted() {
+fn a_repository_may_only_raise_the_required_tier() {
     let wanted = |user_text: &str, repository_text: &str| {
         let mut sources = user(user_text);
         sources.repository = Some(repository(repository_text));
@@ -545,13 +545,13 @@ fn a_repository_may_only_raise_the_tier_that_is_wanted() {
     assert_eq!(wanted("", &sandbox("T3")), (Some(Tier::T3), 0));
     assert_eq!(wanted(&sandbox("T2"), &sandbox("T3")), (Some(Tier::T3), 0));
     assert_eq!(wanted(&sandbox("T3"), &sandbox("T2")), (Some(Tier::T3), 1));
-    // T1 is a consent, and no repository gives it.
+    // T1 needs a person's consent, and no repository can give it.
     assert_eq!(wanted("", &sandbox("T1")), (None, 1));
     assert_eq!(wanted(&sandbox("T3"), &sandbox("best")), (Some(Tier::T3), 1));
 }
 
 #[test]
-fn the_sandbox_is_widened_by_files_and_variables_of_the_user() {
+fn user_files_and_variables_widen_the_sandbox() {
     let mut sources = user("[sandbox]\nread = [\"/opt/data\"]\nwrite = [\"~/shared\"]\n");
     sources.environment =
         map(&[("HOME", "/homes/me"), ("PITCREW_SANDBOX", "T2"), ("PITCREW_SANDBOX_READ", "/a:/b")]);

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Parses the command line.
 
 use std::{path::PathBuf, time::UNIX_EPOCH};
 
@@ -14,13 +14,13 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Kill a running plan, again and again.
+    /// Kill a running plan repeatedly.
     Rounds { count: u64 },
     /// Cut the power at points of a recorded run.
     PowerLoss { count: u64, disk: Disk },
 }
 
-/// What the disk of a recorded run did when it was asked to sync.
+/// How the disk of a recorded run handles syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     Honest,
@@ -45,27 +45,27 @@ impl Arguments {
                     what = Some(What::PowerLoss { count: number(&value)?, disk: Disk::Honest });
                 }
                 "--seed" => seed = Some(number(&value)?),
-                unknown => return Err(format!("there is no `{unknown}`")),
+                unknown => return Err(format!("unknown argument `{unknown}`")),
             }
         }
         let what = match (what, disk) {
             (Some(What::PowerLoss { count, .. }), disk) => What::PowerLoss { count, disk },
             (Some(what @ What::Rounds { .. }), Disk::Honest) => what,
             (Some(What::Rounds { .. }), Disk::NoSyncAtCommit) => {
-                return Err("`--prove` belongs to `--power-loss`".into());
+                return Err("`--prove` requires `--power-loss`".into());
             }
-            (None, _) => return Err("what is to be done?".into()),
+            (None, _) => return Err("`--rounds` or `--power-loss` is required".into()),
         };
-        let binary = binary.ok_or("`--binary` is needed")?;
+        let binary = binary.ok_or("`--binary` is required")?;
         Ok(Self { binary, what, seed: seed.unwrap_or_else(any_seed) })
     }
 }
 
 fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("`{text}` is no number"))
+    text.parse().map_err(|_| format!("`{text}` is not a number"))
 }
 
-/// Another one in every run, short enough to be typed.
+/// Different in every run, and short enough to type.
 fn any_seed() -> u64 {
     let now = UNIX_EPOCH.elapsed().unwrap_or_default();
     u64::from(now.subsec_micros()) * 1_000
@@ -80,16 +80,16 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_repeated_by_its_seed() {
-        let arguments = parse("--binary b --rounds 1 --seed 77").expect("it is right");
+    fn a_seed_repeats_a_run() {
+        let arguments = parse("--binary b --rounds 1 --seed 77").expect("valid arguments");
         assert_eq!((arguments.what, arguments.seed), (What::Rounds { count: 1 }, 77));
-        let arguments = parse("--prove --power-loss 9 --binary b").expect("it is right");
+        let arguments = parse("--prove --power-loss 9 --binary b").expect("valid arguments");
         let disk = Disk::NoSyncAtCommit;
         assert_eq!(arguments.what, What::PowerLoss { count: 9, disk });
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_arguments_are_rejected() {
         for line in
             ["--binary b", "--rounds 1", "--binary b --rounds x", "--binary b --rounds 1 --prove"]
         {

@@ -1,7 +1,7 @@
-//! Kills the real binary, cuts the power under it, and looks whether anything was lost.
+//! Kills the real binary, cuts its power, and checks that nothing was lost.
 //!
-//! `cargo xtask crash` builds the binary with its failpoints and runs this. Whatever is found is
-//! told with the seed that repeats it. Never part of the product.
+//! `cargo xtask crash` builds the binary with its failpoints and runs this. Every failure is
+//! reported with the seed that repeats it. Never part of the product.
 
 mod random;
 mod arguments;
@@ -11,7 +11,7 @@ mod power;
 use arguments::{Arguments, What};
 use std::{path::Path, process::ExitCode};
 
-/// What rounds and cases that run at the same time may need, and what a checkout asks for.
+/// The open files needed by concurrent rounds and cases.
 const MEMORY_BYTES_MIN: u64 = 1024 * 1024 * 1024;
 
 fn main() -> ExitCode {
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A killed process leaves what it wrote, whatever it is kept in: a disk would only be slower.
+/// A killed process keeps its writes on any file system; a disk would only be slower.
 fn use_memory() {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |it| it.f_bavail * it.f_frsize);

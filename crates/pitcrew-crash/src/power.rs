@@ -1,10 +1,10 @@
 //! Cuts the power at points of a recorded run.
 //!
 //! A real orchestrator runs under a tracer, which records every write and every sync of the journal
-//! and of the agents' spools, and everything that was told to anybody outside. From the record the
-//! disk is rebuilt as a power cut could leave it: what was synced is there, of the rest some of it,
-//! in pieces and in any order. The product's own code opens what is there and must find everything
-//! that it had told. What git keeps in the vault is git's business.
+//! and of the agents' spools, and every message to the outside. From the record the disk is rebuilt
+//! as a power cut could leave it: synced data is there, of the rest some parts, in any order. The
+//! product's own code opens the result and must find everything that it acknowledged. Git's data in
+//! the vault is not checked.
 
 mod record;
 mod trace;
@@ -24,10 +24,10 @@ use std::{
 };
 
 const AT_A_TIME: usize = 2;
-/// More failures than this say nothing new.
+/// More failures would add no information.
 const SHOWN_MAX: usize = 5;
 
-/// Whether it ended as it must: no loss on an honest disk, losses on the other one.
+/// Returns whether the result is as expected: no loss on an honest disk, losses on the other one.
 pub fn run(binary: &Path, count: u64, seed: u64, disk: Disk) -> bool {
     println!("{count} cuts of the power from seed {seed}");
     let began = Instant::now();
@@ -64,34 +64,34 @@ pub fn run(binary: &Path, count: u64, seed: u64, disk: Disk) -> bool {
                             Disk::Honest => left.keep().display().to_string(),
                             Disk::NoSyncAtCommit => "not kept".into(),
                         };
-                        let told = format!("seed {seed}, {what}: {message} ({place})");
-                        failures.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+                        let acknowledged = format!("seed {seed}, {what}: {message} ({place})");
+                        failures.lock().unwrap_or_else(PoisonError::into_inner).push(acknowledged);
                     }
                 }
             });
         }
     });
     let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tell(count, &failures, disk, began)
+    report(count, &failures, disk, began)
 }
 
-fn tell(count: u64, failures: &[String], disk: Disk, began: Instant) -> bool {
+fn report(count: u64, failures: &[String], disk: Disk, began: Instant) -> bool {
     let seconds = began.elapsed().as_secs_f64();
-    println!("{count} cuts in {seconds:.0} s: {} lost something", failures.len());
+    println!("{count} cuts in {seconds:.0} s: {} lost data", failures.len());
     for failure in failures.iter().take(SHOWN_MAX) {
         println!("  {failure}");
     }
     match disk {
         Disk::Honest => {
             if !failures.is_empty() {
-                println!("FAILED; another run records anew: look at the folder of the loss");
+                println!("FAILED; a repeated run records a new trace, so examine the kept folder");
             }
             failures.is_empty()
         }
         Disk::NoSyncAtCommit => {
-            let found = failures.iter().any(|it| it.contains("was told"));
+            let found = failures.iter().any(|it| it.contains("was acknowledged"));
             if !found {
-                println!("FAILED: a journal that does not sync must lose what it told");
+                println!("FAILED: a journal without syncs must lose acknowledged entries");
             }
             found
         }

@@ -1,4 +1,4 @@
-//! Choices that a seed repeats, by `SplitMix64`.
+//! Pseudorandom choices that a seed repeats (`SplitMix64`).
 
 pub struct Random(u64);
 
@@ -15,13 +15,13 @@ impl Random {
         it ^ (it >> 31)
     }
 
-    /// A number below `end`, which is not 0.
+    /// A number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).expect("a number of things fits");
         usize::try_from(self.next() % end).expect("it is below a number that fits")
     }
 
-    /// Whether something happens that happens `percent` times of a hundred.
+    /// True with a probability of `percent` percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

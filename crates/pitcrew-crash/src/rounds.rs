@@ -1,5 +1,5 @@
-//! Runs the same scene again and again, each time with another trouble, and compares its end with
-//! that of an undisturbed run.
+//! Runs the same scene repeatedly, each time with another fault, and compares the result with that
+//! of an undisturbed run.
 
 mod points;
 pub mod scene;
@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Rounds that are played at the same time: each waits now and then.
+/// Concurrent rounds: each one often waits.
 const AT_A_TIME: usize = 3;
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Tally {
     ready: Vec<Duration>,
 }
 
-/// Whether all of them ended as they must.
+/// Returns whether all rounds ended as expected.
 pub fn run(binary: &Path, count: u64, seed: u64) -> bool {
     println!("{count} rounds from seed {seed}");
     std::panic::set_hook(Box::new(|_| {}));
@@ -67,7 +67,7 @@ pub fn run(binary: &Path, count: u64, seed: u64) -> bool {
         }
     });
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tally.tell(count, began.elapsed())
+    tally.report(count, began.elapsed())
 }
 
 impl Tally {
@@ -91,7 +91,7 @@ impl Tally {
         }
     }
 
-    fn tell(mut self, count: u64, time: Duration) -> bool {
+    fn report(mut self, count: u64, time: Duration) -> bool {
         self.ready.sort();
         let at = |percent: usize| {
             let last = self.ready.len().saturating_sub(1);
@@ -111,7 +111,7 @@ impl Tally {
             println!("  {:>4} at {}", times, point.name);
         }
         let missed = POINTS.iter().filter(|it| !self.reached.contains_key(it.name)).count();
-        // Fewer rounds cannot come by every point.
+        // Fewer rounds cannot reach every point.
         let must_reach_all = count >= 4 * POINTS.len() as u64;
         if must_reach_all && missed > 0 {
             println!("FAILED: {missed} points were never reached");

@@ -1,5 +1,5 @@
-//! A plan of 1 000 tasks, 50 wide, with agents that answer at once: kernel and store in process,
-//! against a bare `SQLite` loop that writes the same rows in the same batches.
+//! Runs a plan of 1 000 tasks, 50 wide, with agents that answer immediately: kernel and store in
+//! process, compared with a bare `SQLite` loop that writes the same rows in the same batches.
 
 use pitcrew_model::{
     Actor, AgentRef, Approval, Claim, Command, CommitId, CreatePlan, Deploy, Effect, EffectId,
@@ -50,7 +50,7 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// Runs the plan; the rows of each commit are encoded outside the measured time.
+/// Runs the plan. The rows of each commit are encoded outside the measured time.
 fn run_plan(dir: &Path) -> Outcome<(f64, Vec<Rows>)> {
     let mut writer = Writer::open(SqliteJournal::open(dir)?, |_| {})?;
     let set = Command::SetAgentsMax { count: 50 };
@@ -122,7 +122,7 @@ fn command(actor: Actor, command: Command) -> Input {
     Input { at: Timestamp(1_000), actor, body: InputBody::Command(command) }
 }
 
-/// What a driver that needs no time answers.
+/// The result of a driver that takes no time.
 fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
     let commit = |name: &str| CommitId(format!("{name:0>40}"));
     let result = match order {
@@ -185,19 +185,19 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         | Effect::Land { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
-        | Effect::RemoveCheckout { .. }) => panic!("nobody asked for {other:?}"),
+        | Effect::RemoveCheckout { .. }) => panic!("unexpected effect: {other:?}"),
     };
     let signal = InputBody::Signal(Signal::EffectEnded { effect, result });
     let ended = Input { at: Timestamp(1_000), actor: Actor::Orchestrator, body: signal };
     let Effect::Prompt { worker, .. } = order else { return vec![ended] };
-    // In this plan every task needs one attempt, so attempts and workers count alike.
+    // In this plan every task needs one attempt, so attempts and workers have the same numbers.
     let attempt = pitcrew_model::AttemptId(worker.0);
-    let summary = "did what was asked".to_owned();
+    let summary = "done".to_owned();
     let done = Command::CompleteTask { attempt, claim: Claim::Success, summary, output: None };
     vec![command(Actor::Worker(*worker), done), ended]
 }
 
-/// Layers of 50; each task waits for two of the layer before.
+/// Layers of 50; each task depends on two of the layer before.
 fn create_plan() -> Command {
     let key = |layer: usize, place: usize| format!("task-{layer}-{}", place % WIDTH);
     let task = |index: usize| {

@@ -1,6 +1,6 @@
-//! Messages through the kernel and the real store: how many become durable in a second, against a
-//! bare `SQLite` loop that writes the same rows in the same batches; and how long one takes on its way,
-//! from the order to send it to the durable order to prompt the agent that waits for it.
+//! Measures messages through the kernel and the real store: how many become durable in a second,
+//! compared with a bare `SQLite` loop that writes the same rows in the same batches; and the
+//! latency from the command that sends one to the durable effect that prompts the waiting agent.
 
 use pitcrew_model::{
     Actor, Addressee, AgentRef, Approval, AttemptId, Caps, Command, CommitId, CreatePlan, Deploy,
@@ -13,7 +13,7 @@ use pitcrew_store::SqliteJournal;
 use rusqlite::Connection;
 use std::{error::Error, path::Path, time::Instant};
 
-/// As many as the writer takes at once when many write to it.
+/// The writer's batch size under load.
 const BATCH: usize = 256;
 const TASKS: usize = 20;
 const MESSAGES: usize = TASKS * limits::MESSAGES_UNREAD_MAX;
@@ -103,12 +103,12 @@ fn send_alone(dir: &Path) -> Outcome<Vec<f64>> {
     for number in 0..HOPS {
         let ended = take(&mut writer, &[turn_ended(prompt)])?;
         if drive(&mut writer, ended)?.is_some() {
-            return Err("it was prompted for nothing".into());
+            return Err("it was prompted without a reason".into());
         }
         let started = Instant::now();
         let sent = take(&mut writer, &[person(message(0, number))])?;
         took_ms.push(started.elapsed().as_secs_f64() * 1_000.0);
-        prompt = drive(&mut writer, sent)?.ok_or("a message wakes who waits")?;
+        prompt = drive(&mut writer, sent)?.ok_or("a message wakes a waiting agent")?;
     }
     Ok(took_ms)
 }
@@ -121,7 +121,7 @@ fn take(writer: &mut Writer<SqliteJournal>, inputs: &[Input]) -> Outcome<Committ
     }
 }
 
-/// Does what is ordered, up to the next prompt.
+/// Completes effects up to the next prompt.
 fn drive(writer: &mut Writer<SqliteJournal>, mut done: Committed) -> Outcome<Option<EffectId>> {
     loop {
         let mut inputs = Vec::new();

@@ -1,9 +1,9 @@
-//! Going on after a stop, a crash or a kill: agents that worked on are found again, what is open is
-//! ordered again, and before anything of it begins, what was lost is told.
+//! Recovers after a stop, a crash or a kill: reattaches to agents that kept running, reissues open
+//! effects, and first reports which agents were lost.
 
 use crate::{
     clock,
-    drivers::{Agents, Found, Held},
+    drivers::{Agents, PreviousAgent, ReattachOutcome},
     handle::Envelope,
     log::Log,
 };
@@ -14,24 +14,24 @@ use pitcrew_writer::{LOST, Reissue};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 
-/// What the writer hears before anything else.
-pub struct First {
-    /// For when the signals are told.
+/// What the writer processes before anything else.
+pub struct InitialInputs {
+    /// The time of the signals.
     pub at: Timestamp,
     pub signals: Vec<Signal>,
-    /// What the files say, which holds for whatever is ordered by anybody.
+    /// The rules in the files, which apply to all commands after them.
     pub orders: Vec<Envelope>,
 }
 
-/// What has to be done before the drivers begin.
+/// What to do before the drivers start.
 pub struct Boot {
-    /// The agents that the last orchestrator had.
-    held: Vec<Held>,
-    /// Those that it was starting: they are found by the order to start them.
+    /// The agents of the previous orchestrator.
+    held: Vec<PreviousAgent>,
+    /// The agents that it was starting; they are found by the effect that starts them.
     starting: Vec<WorkerId>,
     /// The attempts of both.
     attempts: BTreeSet<AttemptId>,
-    /// When the last orchestrator said its last word.
+    /// The time of the previous orchestrator's last entry.
     last: Timestamp,
     orders: Vec<Command>,
 }
@@ -51,7 +51,7 @@ impl Boot {
             let attempt = &state.attempts[it.attempt];
             let agent = &state.tasks[attempt.task].spec.agent;
             let reach = pitcrew_kernel::reach(state, it.id);
-            Held {
+            PreviousAgent {
                 reach,
                 worker: it.id,
                 attempt: it.attempt,
@@ -65,13 +65,13 @@ impl Boot {
         Self { held: held.collect(), starting, attempts, last, orders }
     }
 
-    /// Lets the drivers begin when it returns.
+    /// Releases the drivers when it returns.
     ///
-    /// What became of the agents is the first thing that the writer hears, as if no time had passed
-    /// since the last word of the journal: a deadline of one agent must not pass while it is told of
-    /// another that nobody was there.
-    pub async fn run(self, first: oneshot::Sender<First>, agents: &Arc<Agents>, log: &Log) {
-        // First: what they have refreshed while nobody was there is known to them alone.
+    /// The state of the agents is the first thing that the writer processes, at the time of the
+    /// journal's last entry: while one agent's interruption is reported, the deadline of another
+    /// must not pass.
+    pub async fn run(self, first: oneshot::Sender<InitialInputs>, agents: &Arc<Agents>, log: &Log) {
+        // First, because only these agents have the credentials they refreshed in the meantime.
         agents.logins.adopt(&self.attempts);
         agents.remove_left_over(&self.attempts);
         let found = self.held.iter().map(|held| async {
@@ -81,31 +81,32 @@ impl Boot {
         });
         let found = futures::future::join_all(found).await;
         let away_ms = clock::now().since(self.last);
-        let held = found.into_iter().map(|(worker, found)| told(worker, found, away_ms));
+        let held = found.into_iter().map(|(worker, found)| signal_of(worker, found, away_ms));
         let starting = self.starting.iter().map(|it| back(*it, away_ms));
-        // The writer is gone only where we are about to end.
+        // The writer is gone only if we are shutting down.
         let signals = held.chain(starting).collect();
         let (orders, verdicts): (Vec<_>, Vec<_>) =
             self.orders.into_iter().map(|it| Envelope::command(Actor::Orchestrator, it)).unzip();
-        first.send(First { at: self.last, signals, orders }).ok();
+        first.send(InitialInputs { at: self.last, signals, orders }).ok();
         for verdict in verdicts {
             if let Err(refused) = verdict.await.unwrap_or(Err(Rejection::ShuttingDown)) {
-                log.line("Orchestrator", &format!("the settings stay as they were: {refused}"));
+                log.line("Orchestrator", &format!("the settings were not applied: {refused}"));
             }
         }
     }
 }
 
-/// One that has ended tells so itself, after what it said before.
-fn told(worker: WorkerId, found: Found, away_ms: u64) -> Signal {
+/// An agent that has exited reports that itself, after its earlier output.
+fn signal_of(worker: WorkerId, found: ReattachOutcome, away_ms: u64) -> Signal {
     match found {
-        Found::Alive { away } => {
-            // Whoever was here may have been silent: the shim knows how long nobody was there.
+        ReattachOutcome::Alive { away } => {
+            // The previous orchestrator may have been silent for a while; the shim knows the length
+            // of the interruption.
             let alone_ms = u64::try_from(away.as_millis()).unwrap_or(u64::MAX);
             back(worker, away_ms.max(alone_ms))
         }
-        Found::Ended => back(worker, away_ms),
-        Found::Lost => Signal::AgentExited { worker, exit: LOST },
+        ReattachOutcome::Ended => back(worker, away_ms),
+        ReattachOutcome::Lost => Signal::AgentExited { worker, exit: LOST },
     }
 }
 

@@ -1,4 +1,4 @@
-//! The only place that asks what time it is, and the one that wakes the kernel.
+//! The only module that reads the time, and the task that sends ticks to the kernel.
 
 use crate::Handle;
 use pitcrew_model::Timestamp;
@@ -11,28 +11,28 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// The time on the wall when we first looked, and the moment it was.
+/// The wall clock at the first call, and its instant.
 static START: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (since, Instant::now())
 });
 
-/// How far the journal is ahead of the clock on the wall.
+/// How far the journal is ahead of the wall clock.
 static AHEAD_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts only the time that passed for programs: a machine that slept, or whose clock was set,
-/// must not time out the workers.
+/// Counts only the time that passed for programs: suspending the machine or setting its clock must
+/// not time out workers.
 pub fn now() -> Timestamp {
     counted().plus(AHEAD_MS.load(Ordering::Relaxed))
 }
 
-/// Time goes on after `last`, which was written down before we began: a clock that was set back
-/// while nobody was there must not hold up what is due.
-pub fn go_on_after(last: Timestamp) {
+/// Continues after `last`, the time of the last journal entry: if the clock was set back between
+/// two runs, deadlines must not be delayed.
+pub fn continue_after(last: Timestamp) {
     AHEAD_MS.fetch_max(last.since(counted()), Ordering::Relaxed);
 }
 
-/// Milliseconds since the epoch on the wall, for what others measure by it.
+/// The wall clock in milliseconds since the epoch, for comparison with other programs.
 pub fn wall_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
@@ -44,7 +44,7 @@ fn counted() -> Timestamp {
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Sends a tick whenever the kernel wants to be asked again. Ends with the writer.
+/// Sends a tick whenever the kernel has something due. Ends with the writer.
 pub async fn wake(handle: Handle, mut due: watch::Receiver<Option<Timestamp>>) {
     loop {
         let next = *due.borrow_and_update();
@@ -57,7 +57,7 @@ pub async fn wake(handle: Handle, mut due: watch::Receiver<Option<Timestamp>>) {
         tokio::select! {
             () = wait => {
                 handle.tick().await;
-                // The writer says when the next one is due, or that this one was too early.
+                // The writer replies with the next time, or that this tick was too early.
                 if due.changed().await.is_err() { return; }
             }
             changed = due.changed() => if changed.is_err() { return; },
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_begins_on_the_wall_and_never_goes_backwards() {
+    fn time_starts_at_the_wall_clock_and_never_goes_back() {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
         let mut last = now();
         assert!(u128::from(last.0).abs_diff(wall) < 60_000, "{last:?} at {wall}");

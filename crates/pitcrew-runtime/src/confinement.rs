@@ -1,7 +1,6 @@
-//! What programs may do here: one policy for this machine, this user and this workspace, and what
-//! each agent has beside it.
+//! The sandbox policies: one for this machine, user and workspace, and additions for each agent.
 //!
-//! Finds out what there is. Whether that is enough is decided in the kernel.
+//! Detects what is available. The kernel decides whether that is sufficient.
 
 mod zone;
 
@@ -23,14 +22,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The user's rules for git that every box reads. Of the settings it gets a copy without secrets.
+/// The user's git rules, readable in every sandbox. The git settings are a copy without secrets.
 const GIT_RULES: &[&str] = &[".config/git/ignore", ".config/git/attributes"];
 
 const MIB: u64 = 1_024 * 1_024;
 
-/// Which confinement there is.
+/// The sandbox that is available.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Confinement {
     /// The best tier, as far as the user wants it.
     pub tier: Tier,
     /// Why it is not T3.
@@ -40,8 +39,8 @@ pub struct Found {
     bubblewrap: Option<PathBuf>,
 }
 
-impl Found {
-    /// Tries what the settings allow, the strongest first. `launcher` is our own executable.
+impl Confinement {
+    /// Tries the tiers that the settings allow, strongest first. `launcher` is our own executable.
     pub fn by_trying(
         settings: &SandboxSettings,
         user: &BTreeMap<String, String>,
@@ -49,8 +48,8 @@ impl Found {
     ) -> Self {
         let wanted = settings.tier.unwrap_or(Tier::T3);
         let unwanted = || Obstacle {
-            reason: format!("your settings want {wanted}"),
-            remedy: "take `tier` out of `[sandbox]` and PITCREW_SANDBOX".to_owned(),
+            reason: format!("your settings request {wanted}"),
+            remedy: "remove `tier` from `[sandbox]` and unset PITCREW_SANDBOX".to_owned(),
         };
         let found = if wanted < Tier::T3 { Err(unwanted()) } else { find_box(user, launcher) };
         let no_box = match found {
@@ -69,10 +68,10 @@ impl Found {
         Self { tier, no_box, no_landlock, bubblewrap: None }
     }
 
-    /// The same as the kernel takes it.
-    pub fn told(&self, settings: &SandboxSettings) -> Sandbox {
+    /// The same as the kernel's type.
+    pub fn for_kernel(&self, settings: &SandboxSettings) -> Sandbox {
         let wants_t1 = [settings.tier, settings.min_tier].contains(&Some(Tier::T1));
-        // The first one is what to do something about; the reasons of others are shorter to read.
+        // The first reason is the one to fix; the other reasons are shorter.
         let obstacle = self.no_box.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy));
         let others = self.no_landlock.as_ref().filter(|_| !wants_t1).map(|it| &it.reason);
         let obstacle = [obstacle.as_ref(), others].into_iter().flatten().cloned();
@@ -86,9 +85,9 @@ impl Found {
     }
 }
 
-/// What every program here may do, before it is given a checkout.
+/// What every program here may do, before it gets a checkout.
 pub fn base(
-    found: &Found,
+    found: &Confinement,
     settings: &SandboxSettings,
     user: &BTreeMap<String, String>,
     dirs: &WorkspaceDirs,
@@ -98,7 +97,7 @@ pub fn base(
     if found.tier == Tier::T1 {
         return policy;
     }
-    // Whoever needs one is given a way out of its own.
+    // Programs that need one get their own egress.
     policy.net = Net::None;
     let system = roots(user);
     policy.read = system.read;
@@ -110,7 +109,7 @@ pub fn base(
     policy.write.clone_from(&settings.write);
     policy.deny = system.deny;
     policy.deny.extend(tool_secrets(user));
-    // The journals, the vaults and the tokens of all workspaces.
+    // The journals, vaults and tokens of all workspaces.
     policy.deny.extend([dirs.of_user().to_owned(), dirs.runtime.clone()]);
     policy.launcher = Some(program.to_owned());
     if let Some(bubblewrap) = &found.bubblewrap {
@@ -126,7 +125,7 @@ pub fn base(
     policy.without_repeats()
 }
 
-/// The files in the folders of the user's tools that log in somewhere.
+/// The credential files in the folders of the user's tools.
 fn tool_secrets(user: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in tool_folders(user) {
@@ -141,7 +140,7 @@ fn keeps_secrets(path: &Path) -> bool {
     fs::read_to_string(path).is_ok_and(|it| has_secrets(&it))
 }
 
-/// Writes a policy down beside what the agent will say, and tells what to remember of it.
+/// Records a policy in the attempt's folder, and returns its summary for the journal.
 pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
     let text = serde_json::to_vec_pretty(&policy.shown())?;
     DirBuilder::new().recursive(true).mode(0o700).create(attempt)?;
@@ -151,37 +150,37 @@ pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
     Ok(Confined { tier: policy.tier, policy: policy_digest })
 }
 
-/// What one agent has beside what every program has.
-pub struct Own<'a> {
+/// What one agent may access in addition.
+pub struct AgentAccess<'a> {
     pub checkout: &'a Path,
-    /// Its command line: programs and scripts that are named by their place can be read.
+    /// Its command line: programs and scripts that are named by path are readable.
     pub argv: &'a [String],
     /// Its private home, if it has one.
     pub home: PathBuf,
-    /// What else it reads: the way to us, its settings.
+    /// Other readable paths: our tools' socket, its settings.
     pub read: Vec<PathBuf>,
-    /// What it is held to in the checkout.
-    pub hold: Hold<'a>,
+    /// Where it may write in the checkout.
+    pub hold: WriteScope<'a>,
     /// The user's repository.
     pub root: &'a Path,
-    /// What of the checkout it does not see, where it is in a box.
+    /// Paths of the checkout that its sandbox hides.
     pub unseen: &'a [String],
 }
 
-/// What alone an agent writes in its checkout.
-pub enum Hold<'a> {
-    /// It is not held: all of it.
+/// Where an agent may write in its checkout.
+pub enum WriteScope<'a> {
+    /// Everywhere: it has no zone.
     Nothing,
-    /// The same: it brings a sandbox of its own.
+    /// Everywhere: it brings its own sandbox.
     Itself,
-    /// It is alone there.
+    /// In its zone; it has the checkout to itself.
     Zone(&'a Zone),
-    /// Others are there too, or will be: these, and what builds make.
+    /// In these files and in build outputs; it shares the checkout with others.
     Lease(&'a [RepoPath]),
 }
 
 /// The policy of one agent.
-pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) -> Policy {
+pub fn of_agent(base: &Policy, own: AgentAccess<'_>, user: &BTreeMap<String, String>) -> Policy {
     let mut policy = base.clone().writing(own.checkout);
     if policy.tier == Tier::T1 {
         return policy;
@@ -191,13 +190,13 @@ pub fn of_agent(base: &Policy, own: Own<'_>, user: &BTreeMap<String, String>) ->
     policy.read.extend(own.read);
     policy.home = Some(own.home);
     match own.hold {
-        Hold::Zone(zone) => policy.inner = zone::writable(own.checkout, zone, base.tier),
-        Hold::Lease(files) if landlock_abi() >= LANDLOCK_ABI_MIN => {
+        WriteScope::Zone(zone) => policy.inner = zone::writable(own.checkout, zone, base.tier),
+        WriteScope::Lease(files) if landlock_abi() >= LANDLOCK_ABI_MIN => {
             policy.inner = Some(zone::leased(own.checkout, files, own.root));
             policy.guest = true;
         }
-        Hold::Itself => policy.nests = true,
-        Hold::Lease(_) | Hold::Nothing => {}
+        WriteScope::Itself => policy.nests = true,
+        WriteScope::Lease(_) | WriteScope::Nothing => {}
     }
     if policy.tier == Tier::T3 {
         policy.deny.extend(own.unseen.iter().map(|it| own.checkout.join(it)));

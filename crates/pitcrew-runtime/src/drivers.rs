@@ -1,8 +1,8 @@
-//! Does what the kernel orders, and says how it went. Decides nothing.
+//! Carries out the kernel's effects and reports the results. Decides nothing.
 //!
-//! Every order ends in exactly one signal with its effect's id, also when the driver breaks. An
-//! order that comes again after a crash finds what the first one did: drivers are idempotent. At a
-//! shutdown everything is cut short and nothing of that is told: it is done again next time.
+//! Every effect ends in exactly one signal with its id, even if the driver panics. An effect that
+//! is reissued after a crash finds the results of the first run: drivers are idempotent. At a
+//! shutdown everything is cancelled without a report, and done again after the next start.
 
 mod running;
 mod agents;
@@ -11,7 +11,7 @@ mod vault;
 mod symbols;
 mod oracle;
 
-use crate::{Handle, log::Log, words};
+use crate::{Handle, log::Log, panic_message};
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::PullWork;
@@ -24,17 +24,17 @@ use std::{panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 pub use agents::{
-    AgentSetup, Agents, Found, Given, Held, HttpTools, OpenTools, ToolsAt, Wanted, WorkerDoor,
-    WorkerDoors, tool_folders,
+    AgentResources, AgentSetup, Agents, HttpTools, OpenTools, PreviousAgent, ReattachOutcome,
+    SpawnRequest, ToolsAt, WorkerSocket, WorkerSockets, tool_folders,
 };
 pub use egress::watch as watch_egress;
 pub use symbols::{SymbolQuestion, Symbols};
 pub use vault::VaultDriver;
 
-/// How long a shutdown waits for agents and programs that were told to end.
+/// How long a shutdown waits for agents and programs to exit.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
 
-/// Gives every order to its driver.
+/// Dispatches every effect to its driver.
 pub struct Drivers {
     handle: Handle,
     pub agents: Arc<Agents>,
@@ -57,9 +57,9 @@ impl Drivers {
         Self { handle, agents, vault: Arc::new(vault), symbols, log }
     }
 
-    /// Carries out orders until told to stop, then ends every agent and every program.
+    /// Carries out effects until it is stopped, then ends every agent and program.
     ///
-    /// The writer must have stopped before: what is cut short here must not be taken for a result.
+    /// The writer must have stopped before: a cancelled effect must not be recorded as a result.
     pub async fn run(
         self,
         mut orders: mpsc::UnboundedReceiver<Order>,
@@ -71,7 +71,7 @@ impl Drivers {
                 biased;
                 _ = &mut stop => break,
                 order = orders.recv() => match order {
-                    // The writer is gone without a word; so is everything that could tell it.
+                    // The writer is gone, and with it everything that could report it.
                     None => break,
                     Some(Order::Over(scope)) => {
                         running.cut(scope);
@@ -87,17 +87,17 @@ impl Drivers {
         running.cut_all();
         let ended = async {
             self.agents.stop_all().await;
-            // Nobody may come for a long time.
+            // Nothing may attach again for a long time.
             self.agents.logins.round().await;
             running.join().await;
             self.vault.end_ahead().await;
         };
         if tokio::time::timeout(SHUTDOWN_MAX, ended).await.is_err() {
-            self.log.line("Orchestrator", "some agents or programs did not end in time");
+            self.log.line("Orchestrator", "some agents or programs did not exit in time");
         }
     }
 
-    /// What later orders rely on is done here and now: the drivers themselves run side by side.
+    /// State that later effects rely on is updated here; the drivers themselves run concurrently.
     fn begin(&self, running: &mut Running, id: EffectId, effect: Effect) {
         if let Effect::StartAgent { worker, attempt, .. } = &effect {
             self.agents.announce(*worker, *attempt);
@@ -106,7 +106,7 @@ impl Drivers {
         } else if let Effect::CollectWork { attempt, .. } | Effect::SaveWork { attempt, .. } =
             &effect
         {
-            // Work is put away after its agent has ended.
+            // Work is saved after its agent has ended.
             self.agents.forget_secrets(*attempt);
         }
         let (scope, cancel) = (Subject::of(&effect).may_be_cut_with(), Cancel::default());
@@ -126,7 +126,7 @@ impl Drivers {
         async move {
             fail::fail_point!("effect-before", |_| std::process::abort());
             let work = work(&handle, agents.clone(), vault, symbols, id, effect, cancel);
-            let result = match whatever_happens(subject, work).await {
+            let result = match catch_panic(subject, work).await {
                 Ok(result) => result,
                 Err(broken) => {
                     agents.lose(subject).await;
@@ -134,25 +134,25 @@ impl Drivers {
                 }
             };
             if let Some(whose) = subject.fetches_for() {
-                egress::tell_all(&handle, agents.dirs(), whose).await;
+                egress::report_all(&handle, agents.dirs(), whose).await;
             }
             log.line(&format!("Driver:{id}"), &describe(&result));
             fail::fail_point!("effect-done", |_| std::process::abort());
             handle.signal(Signal::EffectEnded { effect: id, result }).await;
             if let Subject::Prompting(worker) = subject {
-                agents.turn_told(worker);
+                agents.turn_reported(worker);
             }
         }
     }
 }
 
-/// The result of the work; as an error where it broke.
-async fn whatever_happens(
+/// Converts a panic of the work into an error result.
+async fn catch_panic(
     subject: Subject,
     work: impl Future<Output = EffectResult>,
 ) -> Result<EffectResult, EffectResult> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
-    done.map_err(|panic| subject.failed(words::panic(&*panic)))
+    done.map_err(|panic| subject.failed(panic_message::panic_message(&*panic)))
 }
 
 async fn work(
@@ -167,15 +167,15 @@ async fn work(
     match effect {
         Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay } => {
             let unseen = match reads {
-                // Others live in the checkout of a sub-task that was given files of it: what they put
-                // there while a box is made is not to be taken for ours.
+                // In the checkout of a sub-task with leased files other agents work too: their new
+                // files must not be hidden as ours.
                 Reads::Zone if sees.is_empty() => vault.narrow(&path, &zone, cancel).await,
                 Reads::Guided | Reads::Zone => Ok(Vec::new()),
             };
             match unseen {
                 Ok(unseen) => {
                     let reach = Reach { zone, sees, stay };
-                    let wanted = Wanted { backend, model, reach, unseen };
+                    let wanted = SpawnRequest { backend, model, reach, unseen };
                     agents.start(id, worker, attempt, &wanted, &path).await
                 }
                 Err(failure) => {
@@ -228,7 +228,7 @@ async fn work(
     }
 }
 
-/// Its work is collected right after, so what collects it is made ready meanwhile.
+/// Prepares collecting the work, which happens next.
 async fn stop_agent(agents: &Agents, vault: &VaultDriver, worker: WorkerId) -> EffectResult {
     let attempt = agents.attempt(worker);
     if let Some(attempt) = attempt {
@@ -241,7 +241,7 @@ async fn stop_agent(agents: &Agents, vault: &VaultDriver, worker: WorkerId) -> E
     stopped
 }
 
-/// As soon as it is known where it will be, its agent is expected.
+/// Prepares the agent as soon as the path is known.
 async fn prepare_checkout(
     agents: &Arc<Agents>,
     vault: &VaultDriver,
@@ -259,7 +259,7 @@ async fn prepare_checkout(
     result
 }
 
-/// Nobody asks about what is not there any more.
+/// Also drops the index of the checkout.
 async fn remove_checkout(
     vault: &VaultDriver,
     symbols: &Symbols,
@@ -285,9 +285,9 @@ mod tests {
     use pitcrew_process::{Run, run_trusted};
     use std::time::Instant;
 
-    /// S2-072: an order whose driver breaks has a result like any other.
+    /// S2-072: an effect whose driver panics has a result.
     #[tokio::test]
-    async fn an_order_that_breaks_has_failed() {
+    async fn an_effect_that_panics_has_failed() {
         let save = Effect::SaveWork {
             attempt: AttemptId(7),
             plan: PlanId(1),
@@ -296,13 +296,13 @@ mod tests {
             slug: "x".into(),
             path: None,
         };
-        let broken = whatever_happens(Subject::of(&save), async { panic!("no {}", "luck") }).await;
+        let broken = catch_panic(Subject::of(&save), async { panic!("no {}", "luck") }).await;
         let Err(EffectResult::AttemptFailed { attempt, failure: Failure::Git { message } }) =
             broken
         else {
             panic!("{broken:?}")
         };
-        assert_eq!((attempt, &*message), (AttemptId(7), "a part of pitcrew broke: no luck"));
+        assert_eq!((attempt, &*message), (AttemptId(7), "internal error in pitcrew: no luck"));
 
         let check = Effect::CheckBase {
             plan: PlanId(1),
@@ -310,10 +310,10 @@ mod tests {
             setup: Vec::new(),
             checks: Vec::new(),
         };
-        let broken = whatever_happens(Subject::of(&check), async { panic!("x") }).await;
+        let broken = catch_panic(Subject::of(&check), async { panic!("x") }).await;
         assert!(matches!(broken, Err(EffectResult::BaseChecked { .. })), "{broken:?}");
         let stop = Effect::StopAgent { worker: WorkerId(3) };
-        let broken = whatever_happens(Subject::of(&stop), async { panic!("x") }).await;
+        let broken = catch_panic(Subject::of(&stop), async { panic!("x") }).await;
         assert!(matches!(broken, Err(EffectResult::AgentStopped { .. })), "{broken:?}");
     }
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_is_over_is_cut_short() {
+    async fn only_work_of_the_ended_scope_is_cancelled() {
         let mut running = Running::default();
         let (one, two) = (Cancel::default(), Cancel::default());
         let scope = |it| Some(Scope::Attempt(AttemptId(it)));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_dropped_is_cut_short() {
+    async fn dropping_cancels_the_work() {
         let mut running = Running::default();
         let cancel = Cancel::default();
         running.begin(EffectId(1), None, cancel.clone(), sleep_of(&cancel));

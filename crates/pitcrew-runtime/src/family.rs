@@ -1,5 +1,5 @@
-//! What a worker may know of itself and of its sub-tasks: asked of the kernel's state itself, which
-//! nobody else keeps.
+//! What a worker may know about itself and its sub-tasks: read from the kernel's state, which is
+//! the only place that has it.
 
 use crate::handle::{self, Handle};
 use pitcrew_kernel::{Pull, State};
@@ -10,16 +10,16 @@ use pitcrew_model::{
 use std::path::PathBuf;
 use tokio::sync::oneshot;
 
-/// Where an attempt stands in its family.
+/// The position of an attempt in its family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub plan: PlanId,
     pub is_subtask: bool,
-    /// Whether there is depth left below it.
+    /// Whether the depth limit allows sub-tasks below it.
     pub may_spawn: bool,
 }
 
-/// Where the pulling of a sub-task's changes stands.
+/// The state of pulling a sub-task's changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pulled {
     NotYet,
@@ -27,7 +27,7 @@ pub enum Pulled {
     Done,
 }
 
-/// What a sub-task asks its parent for.
+/// A request of a sub-task to its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub request: RequestId,
@@ -37,7 +37,7 @@ pub struct Asked {
 }
 
 impl Handle {
-    /// Absent when there is no such attempt, or when we are shutting down.
+    /// `None` if there is no such attempt, or during shutdown.
     pub async fn standing(&self, attempt: AttemptId) -> Option<Standing> {
         let look = move |state: &State| {
             let task = &state.tasks[state.attempts.get(attempt)?.task];
@@ -48,7 +48,7 @@ impl Handle {
         self.look(look).await.flatten()
     }
 
-    /// Where the attempt works, or whoever it is a guest of.
+    /// The checkout of the attempt, or of its host if it works as a guest.
     pub async fn checkout(&self, attempt: AttemptId) -> Option<PathBuf> {
         let look = move |state: &State| {
             let owner = state.checkout_owner(state.attempts.get(attempt)?.id);
@@ -57,13 +57,13 @@ impl Handle {
         self.look(look).await.flatten()
     }
 
-    /// Whether an agent that works for no plan may hand out anything.
+    /// Whether an agent outside a plan may spawn sub-tasks.
     pub async fn may_spawn_standalone(&self) -> bool {
         let look = |state: &State| state.matrix.limits.subtask_depth_standalone > 0;
         self.look(look).await.unwrap_or_default()
     }
 
-    /// What a call of a client's handed out, and the plan that holds it.
+    /// The sub-tasks that a client's call spawned, and their plan.
     pub async fn standalone_of(&self, call: String) -> Option<(PlanId, Vec<TaskId>)> {
         let look = move |state: &State| {
             let of_call = |it: &&pitcrew_kernel::Plan| {
@@ -75,7 +75,7 @@ impl Handle {
         self.look(look).await.flatten()
     }
 
-    /// What clients have handed out came to. What belongs to a plan of somebody else is refused.
+    /// The results of sub-tasks that clients spawned. Sub-tasks of other plans are refused.
     pub async fn standalone_results(
         &self,
         tasks: Vec<TaskId>,
@@ -95,7 +95,7 @@ impl Handle {
         self.look(look).await.unwrap_or(Err(Rejection::ShuttingDown))
     }
 
-    /// The sub-tasks that a call of the worker's handed out, in the order in which it named them.
+    /// The sub-tasks that a worker's call spawned, in the order of the call.
     pub async fn handed_out_by(&self, attempt: AttemptId, call: String) -> Vec<TaskId> {
         let look = move |state: &State| {
             let children = state.attempts.get(attempt).map(|it| it.family.children.clone());
@@ -108,7 +108,7 @@ impl Handle {
         self.look(look).await.unwrap_or_default()
     }
 
-    /// Whether a call of the worker's still waits for its sub-tasks. Absent when we are shutting down.
+    /// Whether a worker's call still waits for its sub-tasks. `None` during shutdown.
     pub async fn is_held(&self, attempt: AttemptId, call: String) -> Option<bool> {
         let look = move |state: &State| {
             let wait = |it: &pitcrew_kernel::Attempt| state.workers[it.worker].wait.clone();
@@ -118,8 +118,8 @@ impl Handle {
         self.look(look).await
     }
 
-    /// What sub-tasks of the attempt came to; those that have not ended have no result. Without
-    /// names: all of them. Those of others are refused.
+    /// The results of the attempt's sub-tasks; those that have not ended have no result. Without
+    /// names: of all. Sub-tasks of others are refused.
     pub async fn results(
         &self,
         attempt: AttemptId,
@@ -136,7 +136,7 @@ impl Handle {
         self.look(look).await.unwrap_or(Err(Rejection::ShuttingDown))
     }
 
-    /// What stands at the attempt for it to decide.
+    /// The requests that the attempt has to decide.
     pub async fn asked_of(&self, attempt: AttemptId) -> Vec<Asked> {
         let look = move |state: &State| {
             let asked = |request: RequestId| {
@@ -152,7 +152,7 @@ impl Handle {
         self.look(look).await.unwrap_or_default()
     }
 
-    /// What other workers ask the attempt's, and wait for.
+    /// The open questions of other workers to the attempt's worker.
     pub async fn questions_to(&self, attempt: AttemptId) -> Vec<Message> {
         let look = move |state: &State| {
             let worker = state.attempts.get(attempt).map(|it| it.worker);
@@ -161,7 +161,7 @@ impl Handle {
         self.look(look).await.unwrap_or_default()
     }
 
-    /// Absent when we are shutting down.
+    /// `None` during shutdown.
     pub async fn pulled(&self, task: TaskId) -> Option<Pulled> {
         let look = move |state: &State| match state.tasks.get(task).map(|it| it.pull) {
             Some(Pull::UnderWay(_)) => Pulled::UnderWay,
@@ -171,7 +171,7 @@ impl Handle {
         self.look(look).await
     }
 
-    /// Asks the writer, between two inputs.
+    /// Runs a closure on the state, in the writer's thread between two inputs.
     pub(crate) async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&State) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! The way in: cheap to clone, the channel stays private.
+//! The interface to the writer: cheap to clone, with a private channel.
 
 use crate::{
     clock,
@@ -11,16 +11,16 @@ use pitcrew_model::{
 use std::sync::{Arc, RwLockReadGuard};
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// What the writer's thread is told.
+/// A message to the writer's thread.
 pub(crate) enum Message {
     Input(Box<Envelope>),
-    /// Somebody looks at the state itself: what only the kernel knows is asked there.
+    /// Reads the state: only the kernel knows some things.
     Look(Box<dyn FnOnce(&State) + Send>),
-    /// Nothing that comes after this is taken.
+    /// Nothing after this is accepted.
     Stop,
 }
 
-/// An input with somebody who waits for the verdict.
+/// An input whose sender may wait for the verdict.
 pub(crate) struct Envelope {
     pub actor: Actor,
     pub body: InputBody,
@@ -31,27 +31,27 @@ pub(crate) type Verdict = oneshot::Receiver<Result<Accepted, Rejection>>;
 
 pub(crate) enum Reply {
     To(oneshot::Sender<Result<Accepted, Rejection>>),
-    Nobody,
+    Ignore,
 }
 
-/// What a command led to. It is on disk.
+/// The result of a command. It is on disk.
 #[derive(Clone, Debug)]
 pub struct Accepted {
-    /// The last entry that the command caused; of a command that changed nothing, the one before.
+    /// The last entry of the command; if the command changed nothing, the entry before it.
     pub seq: Seq,
     pub entries: Vec<Entry>,
 }
 
-/// What nobody needs any more.
+/// What can be removed.
 #[derive(Clone, Debug, Default)]
 pub struct Garbage {
-    /// Attempts whose checkouts may go.
+    /// Attempts whose checkouts can be removed.
     pub removable: Vec<AttemptId>,
-    /// Attempts whose snapshots may be dropped, and how many.
+    /// Attempts whose snapshots can be dropped, and their number.
     pub droppable: Vec<(AttemptId, u32)>,
 }
 
-/// Talks to the writer.
+/// Sends inputs to the writer.
 #[derive(Clone)]
 pub struct Handle {
     pub(crate) inputs: mpsc::Sender<Message>,
@@ -59,7 +59,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Gives an order and waits until it is on disk, or refused.
+    /// Sends a command and waits until it is on disk or rejected.
     pub async fn command(&self, actor: Actor, command: Command) -> Result<Accepted, Rejection> {
         let (envelope, verdict) = Envelope::command(actor, command);
         self.inputs.send(Message::Input(Box::new(envelope))).await.ok();
@@ -67,10 +67,10 @@ impl Handle {
     }
 
     pub(crate) async fn signal(&self, signal: Signal) {
-        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody).await;
+        self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Ignore).await;
     }
 
-    /// The same, and waits until it is on disk, or of no use to anybody.
+    /// The same, and waits until it is on disk or obsolete.
     pub(crate) async fn signal_and_wait(&self, signal: Signal) {
         let (sender, verdict) = oneshot::channel();
         self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::To(sender)).await;
@@ -78,15 +78,15 @@ impl Handle {
     }
 
     pub(crate) async fn tick(&self) {
-        self.send(Actor::Orchestrator, InputBody::Tick, Reply::Nobody).await;
+        self.send(Actor::Orchestrator, InputBody::Tick, Reply::Ignore).await;
     }
 
     async fn send(&self, actor: Actor, body: InputBody, reply: Reply) {
-        // A writer that is gone has no use for news: the effect stays open and is issued again.
+        // If the writer is gone, the effect stays open and is issued again.
         self.inputs.send(Message::Input(Box::new(Envelope { actor, body, reply }))).await.ok();
     }
 
-    /// What `CollectGarbage` would do now. Nothing when we are shutting down.
+    /// What `CollectGarbage` would remove now. Empty during shutdown.
     pub async fn garbage(&self) -> Garbage {
         let (sender, answer) = oneshot::channel();
         let look = |state: &State| {
@@ -103,18 +103,18 @@ impl Handle {
         self.inputs.send(Message::Stop).await.ok();
     }
 
-    /// The views as of the last durable entry. Hold it briefly, and never take it twice: the
-    /// writer waits meanwhile, and whoever comes after the writer waits for it.
+    /// The views as of the last durable entry. Hold the lock briefly and never take it twice: the
+    /// writer waits for it, and later readers wait for the writer.
     pub fn views(&self) -> RwLockReadGuard<'_, Views> {
         self.published.views()
     }
 
-    /// Whether the orchestrator still has something to do without being asked.
+    /// Whether the orchestrator has work in progress.
     pub fn is_busy(&self) -> bool {
         self.published.is_busy() || self.views().board.live_workers_count() > 0
     }
 
-    /// Tells when the journal has grown.
+    /// Notifies when the journal has grown.
     pub fn changes(&self) -> watch::Receiver<Seq> {
         self.published.changes()
     }
@@ -122,11 +122,11 @@ impl Handle {
 
 impl Envelope {
     pub fn signal(signal: Signal) -> Self {
-        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Nobody);
+        let (actor, body, reply) = (Actor::Orchestrator, InputBody::Signal(signal), Reply::Ignore);
         Self { actor, body, reply }
     }
 
-    /// An order, and where its verdict comes.
+    /// A command, and the receiver of its verdict.
     pub fn command(actor: Actor, command: Command) -> (Self, Verdict) {
         let (sender, verdict) = oneshot::channel();
         (Self { actor, body: InputBody::Command(command), reply: Reply::To(sender) }, verdict)

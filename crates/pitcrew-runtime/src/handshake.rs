@@ -1,16 +1,15 @@
-//! The shortest meeting with an agent: it is started, agrees on a session, and is stopped.
+//! Tests an agent: starts it, opens a session, and stops it.
 //!
-//! It is started exactly as for a task, behind a shim, in an empty folder. No prompt is sent, so
-//! no model is called. What it said is read back from the spool.
+//! It is started exactly as for a task, behind a shim, in an empty folder. No prompt is sent, so no
+//! model is called. Its answers are read from the spool.
 
-mod heard;
+mod report;
 
 use crate::{
     Tokens,
-    drivers::{AgentSetup, Given, HttpTools, Wanted, WorkerDoors},
+    drivers::{AgentResources, AgentSetup, HttpTools, SpawnRequest, WorkerSockets},
     network::Lookup,
 };
-use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_kernel::Reach;
 use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
@@ -22,35 +21,34 @@ use std::{
     time::Duration,
 };
 
-pub use heard::{Choice, Heard, Refused};
+pub use report::{AgentReport, Choice, RequestError};
 
-/// Whoever started it is gone: nothing of it stays for long.
+/// If the starter is gone, the agent ends soon.
 const LEASE_MS: u64 = 5_000;
 
-/// How a meeting went.
+/// The result of the test.
 #[derive(Debug)]
 pub struct Handshake {
-    /// What the agent calls itself, with its version. Absent: no session came about.
+    /// The agent's own name and version. `None` if no session was opened.
     pub agent: Option<String>,
-    pub heard: Heard,
+    pub heard: AgentReport,
     /// Why there was no session.
     pub failure: Option<Failure>,
-    /// How its process ended. Absent: it was never there, or ended with the failure.
+    /// How its process ended. `None` if it never started, or ended with the failure.
     pub exit: Option<Exit>,
 }
 
-/// The folder for the meeting could not be made or removed.
+/// The folder for the test could not be created or removed.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to keep a folder to meet the agent in at `{}`", path.display())]
+#[error("failed to create or remove the folder for testing the agent at `{}`", path.display())]
 pub struct HandshakeError {
     pub path: PathBuf,
     #[source]
     pub source: io::Error,
 }
 
-/// Meets the agent of a backend. `program` is our own executable, `runtime` a folder for sockets
-/// in which a folder is made and removed again. When this returns, none of the agent's processes
-/// is left.
+/// Tests the agent of a backend. `program` is our own executable; a temporary folder is created in
+/// `runtime` for the sockets. When this returns, no process of the agent is left.
 pub async fn handshake(
     program: PathBuf,
     runtime: &Path,
@@ -80,9 +78,9 @@ async fn meet(
     let setup = AgentSetup {
         program,
         http: HttpTools::new(&dirs),
-        doors: WorkerDoors::new(&dirs, Tier::T1),
+        sockets: WorkerSockets::new(&dirs, Tier::T1),
         dirs,
-        // Nobody listens to the tools of a worker without work.
+        // Nothing serves the tools of a worker without a task.
         tokens: Tokens::new("0".repeat(64)),
         backends: BTreeMap::from([(name.to_owned(), backend)]),
         model: None,
@@ -92,25 +90,29 @@ async fn meet(
         network: Lookup::default(),
         root: cwd.to_owned(),
     };
-    let which = Wanted {
+    let which = SpawnRequest {
         backend: Backend::Program { name: name.to_owned() },
         model: None,
         reach: Reach { zone: Zone::default(), sees: Vec::new(), stay: Stay::Owner },
         unseen: Vec::new(),
     };
-    // With the user's own state: it is the user who starts it, to see whether it works.
-    let opened = match setup.launch(EffectId(1), AttemptId(1), &which, cwd, Given::default()) {
-        Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),
-        Err(failure) => Err(failure),
-    };
+    // With the user's own state: the user runs this to check that the agent works.
+    let opened =
+        match setup.launch(EffectId(1), AttemptId(1), &which, cwd, AgentResources::default()) {
+            Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),
+            Err(failure) => Err(failure),
+        };
     match opened {
         Ok((session, _events)) => {
             let agent = Some(session.agent_name().to_owned());
             let exit = session.stop(Duration::from_millis(limits::STOP_GRACE_MS)).await;
-            Handshake { agent, heard: hear(&spool), failure: None, exit: Some(exit) }
+            Handshake { agent, heard: report::read(&spool), failure: None, exit: Some(exit) }
         }
-        Err(failure) => {
-            Handshake { agent: None, heard: hear(&spool), failure: Some(failure), exit: None }
-        }
+        Err(failure) => Handshake {
+            agent: None,
+            heard: report::read(&spool),
+            failure: Some(failure),
+            exit: None,
+        },
     }
 }

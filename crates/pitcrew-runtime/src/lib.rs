@@ -1,15 +1,16 @@
-//! Runs the kernel: one writer, a clock, and drivers that do what the kernel orders.
+//! Runs the kernel: one writer, a clock, and drivers that carry out the kernel's effects.
 //!
-//! An input is decided on and stored before anybody is answered and before any effect goes out.
-//! Drivers answer with signals, which are inputs again. Nothing here decides what happens next.
+//! An input is decided on and stored before its sender gets an answer and before any effect is
+//! carried out. Drivers report results as signals, which are inputs again. Nothing here decides
+//! what happens next.
 
-mod words;
+mod panic_message;
 #[cfg(test)]
 #[path = "../../pitcrew-writer/src/full_disk.rs"]
 mod full_disk;
 mod published;
 mod handle;
-mod turnstile;
+mod writer_loop;
 mod clock;
 mod redact;
 mod secrets;
@@ -19,7 +20,7 @@ mod drivers;
 mod confinement;
 mod boot;
 mod orchestrator;
-mod look;
+mod inspect;
 mod family;
 mod query;
 mod handshake;
@@ -30,12 +31,12 @@ pub use pitcrew_store::ReadError;
 pub use pitcrew_writer::{Committed, Writer};
 
 pub use clock::now;
-pub use confinement::Found as Confinement;
-pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerDoor};
+pub use confinement::Confinement;
+pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerSocket};
 pub use family::{Asked, Pulled, Standing};
 pub use handle::{Accepted, Garbage, Handle};
-pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake};
-pub use look::{Changed, LookError};
+pub use handshake::{AgentReport, Choice, Handshake, HandshakeError, RequestError, handshake};
+pub use inspect::{Changed, InspectError};
 pub use network::{Caches, Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
 pub use published::Views;

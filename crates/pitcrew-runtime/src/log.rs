@@ -1,4 +1,4 @@
-//! The log file of an orchestrator: one line for everything that became durable, and for its own troubles.
+//! The log file of an orchestrator: one line for every durable event, and for internal problems.
 
 use crate::{clock, redact::Redactor};
 use pitcrew_model::{Entry, Event, Timestamp};
@@ -16,14 +16,15 @@ const SUFFIX: &str = ".log";
 /// Log files that are kept.
 const FILES_MAX: usize = 50;
 
-/// The one sink of log lines. No secret that we know passes it.
+/// The only writer of log lines. It removes all known secrets.
 pub struct Log {
     file: Mutex<File>,
     redactor: Redactor,
 }
 
 impl Log {
-    /// Opens `orchestrator-YYYY-MM-DDTHH-mm-ss.log` in a folder, and removes the oldest there.
+    /// Opens `orchestrator-YYYY-MM-DDTHH-mm-ss.log` in a folder, and removes the oldest log files
+    /// there.
     pub fn open(folder: &Path, redactor: Redactor) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let name = format!("{PREFIX}{}{SUFFIX}", stamp(clock::now()).replace(':', "-"));
@@ -33,7 +34,7 @@ impl Log {
         Ok(Self { file: Mutex::new(file), redactor })
     }
 
-    /// Writes what became durable, under the name of the part it belongs to.
+    /// Writes durable events, under the name of their component.
     pub fn entries(&self, board: &Board, entries: &[Entry]) {
         for entry in entries {
             if let Some(text) = text(board, entry) {
@@ -50,12 +51,12 @@ impl Log {
     fn write(&self, at: Timestamp, part: &str, text: &str) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let text = self.redactor.redact(text).replace(char::is_control, " ");
-        // A log that cannot be written must not stop the work.
+        // A failed log write must not stop the work.
         writeln!(file, "{} [{part}] {text}", stamp(at)).ok();
     }
 }
 
-/// What people hear of, and every step of a worker: those are looked for when something is wrong.
+/// The events that users see, and every step of a worker, which helps to diagnose problems.
 fn text(board: &Board, entry: &Entry) -> Option<String> {
     if let Event::WorkerMoved { from, to, reason, .. } = &entry.event {
         return Some(match reason.as_str() {
@@ -67,12 +68,12 @@ fn text(board: &Board, entry: &Entry) -> Option<String> {
     Some(format!("{}: {}", line.subject, line.text))
 }
 
-/// An orchestrator comes and goes with the work, and each writes a file.
+/// Each orchestrator process writes its own file, so old ones are removed.
 fn forget_oldest(folder: &Path) -> io::Result<()> {
     let names = fs::read_dir(folder)?.filter_map(|it| it.ok()?.file_name().into_string().ok());
     let mut logs: Vec<String> =
         names.filter(|it| it.starts_with(PREFIX) && it.ends_with(SUFFIX)).collect();
-    // By name is by time.
+    // Sorted by name, which is by time.
     logs.sort_unstable();
     for name in logs.iter().rev().skip(FILES_MAX) {
         fs::remove_file(folder.join(name))?;
@@ -80,7 +81,7 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Which part of the machine an event belongs to.
+/// The component that an event belongs to.
 fn part(event: &Event) -> String {
     match event {
         Event::AttemptOpened { .. } | Event::TaskDeployed { .. } | Event::TaskHeld { .. } => {
@@ -157,9 +158,9 @@ fn part(event: &Event) -> String {
 mod tests {
     use super::*;
 
-    /// S1-089: the name says when the orchestrator started.
+    /// S1-089: the file name contains the start time of the orchestrator.
     #[test]
-    fn a_log_file_is_named_after_its_time_and_only_the_newest_stay() {
+    fn a_log_file_is_named_after_its_start_time_and_old_ones_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         for second in 0..60 {
             let name = format!("orchestrator-2001-01-01T00-00-{second:02}.log");

@@ -1,8 +1,8 @@
-//! What the programs of a workspace need of the network: where packages come from, where models
-//! are, and where caches, certificates and tool chains are on this machine.
+//! The network resources of a workspace: package registries, model endpoints, caches, certificates
+//! and tool chains on this machine.
 //!
-//! No host is named here. The registries are those of the user's own tools: their files are read,
-//! and where these say nothing the tools are asked. Nothing here connects to anything.
+//! No host is hard-coded here. Registries are read from the settings of the user's tools; if those
+//! have none, the tools are queried. Nothing here opens a connection.
 
 mod registries;
 mod endpoints;
@@ -23,10 +23,10 @@ use std::{
     thread,
 };
 
-/// A program without rights cannot listen below: such a port cannot be in a box.
+/// A program without root rights cannot listen below this port, so it cannot be forwarded.
 const PORT_MIN: u16 = 1_024;
 
-/// What is found out once, when an orchestrator begins.
+/// Detected once, when an orchestrator starts.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     pub registries: Vec<Registry>,
@@ -36,7 +36,7 @@ pub struct Network {
     upstream: Upstream,
 }
 
-/// A network that is found out behind everything else: tools are asked, and take their time.
+/// The network detection in the background, because querying tools takes time.
 #[derive(Clone, Default)]
 pub struct Lookup(Arc<OnceLock<Network>>);
 
@@ -45,7 +45,7 @@ impl Lookup {
         let lookup = Self::default();
         let (found, settings, caches) = (lookup.clone(), settings.clone(), caches.to_owned());
         let find = move || {
-            // Whoever waits is not left waiting.
+            // A panic must not leave waiters blocked.
             let network = catch_unwind(|| Network::find(&settings, &caches)).unwrap_or_default();
             found.0.set(network).ok();
         };
@@ -55,23 +55,23 @@ impl Lookup {
         lookup
     }
 
-    /// Waits for it where it is not there yet. Blocks.
+    /// Waits for the result. Blocks.
     pub fn get(&self) -> &Network {
         self.0.wait()
     }
 
-    /// Comes when it is there.
+    /// Completes when the result is available.
     pub async fn found(&self) {
         let lookup = self.clone();
         let wait = move || {
             lookup.get();
         };
-        // Where that breaks, whoever asks next waits.
+        // If it panicked, the next caller of `get` waits.
         tokio::task::spawn_blocking(wait).await.ok();
     }
 }
 
-/// For whom a way out is made.
+/// The program that the egress rules are for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs<'a> {
     pub backend: Option<&'a BackendSettings>,
@@ -79,7 +79,7 @@ pub struct Needs<'a> {
 }
 
 impl Network {
-    /// `caches` is the folder of the workspace's own caches, which is made here.
+    /// `caches` is the folder of the workspace's own caches; it is created here.
     pub fn find(settings: &Settings, caches: &Path) -> Self {
         let user = user_environment();
         let registries = registries(&user);
@@ -89,8 +89,8 @@ impl Network {
         Self { registries, tools, allow, forward, upstream }
     }
 
-    /// The policy with a way to what is needed and no further, recorded in `dir`, and with the caches
-    /// of `caches`.
+    /// Extends the policy with egress to what is needed, recorded in `dir`, and with the caches
+    /// `caches`.
     #[must_use]
     pub fn applied(&self, policy: &Policy, needs: Needs<'_>, caches: Caches, dir: &Path) -> Policy {
         let mut policy = policy.clone();
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_reaches_what_its_backend_needs_what_the_user_wrote_and_the_registries() {
+    fn a_worker_reaches_backend_hosts_allowed_hosts_and_registries() {
         let mut registry = Registry::of("tool", &["https://pkg.example/simple"]);
         registry.beside.push("*.sister.example:443".parse().expect("a pattern"));
         let network = Network {

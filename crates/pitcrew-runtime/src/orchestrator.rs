@@ -1,19 +1,19 @@
-//! An orchestrator at work: everything wired, started and ended in the right order.
+//! A running orchestrator: connects all parts, and starts and stops them in the right order.
 
 use crate::{
     Handle, Tokens, Views,
-    boot::{Boot, First},
+    boot::{Boot, InitialInputs},
     clock,
-    confinement::{self, Found},
+    confinement::{self, Confinement},
     drivers::{
-        AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, WorkerDoor, WorkerDoors,
-        watch_egress,
+        AgentSetup, Drivers, HttpTools, OpenTools, Symbols, VaultDriver, WorkerSocket,
+        WorkerSockets, watch_egress,
     },
     log::Log,
     network::Lookup,
     published::Published,
     redact::Redactor,
-    turnstile::Turnstile,
+    writer_loop::WriterLoop,
 };
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
@@ -35,29 +35,29 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Inputs that may wait for the writer.
+/// Inputs in the queue of the writer.
 const INPUTS_QUEUED_MAX: usize = 1_024;
 const _: () = assert!(limits::AGENTS_MAX as usize <= INPUTS_QUEUED_MAX);
-/// How long a disk may take for the last transactions before we go without it.
+/// How long a shutdown waits for the last transactions.
 const WRITER_STOP_MAX: Duration = Duration::from_secs(10);
 
-/// Whatever is larger is no key.
+/// A larger value is not a key.
 const KEY_BYTES_MAX: u64 = 64 * 1_024;
 
-/// What an orchestrator needs to know.
+/// The parameters of an orchestrator.
 pub struct Setup {
     /// Our own executable.
     pub program: PathBuf,
     pub repository: Repository,
     pub dirs: WorkspaceDirs,
     pub settings: Settings,
-    /// What may be done without asking.
+    /// The permission rules.
     pub matrix: Matrix,
     pub tokens: Tokens,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the orchestrator of `{}` cannot start", workspace.display())]
+#[error("failed to start the orchestrator of `{}`", workspace.display())]
 pub struct StartError {
     pub workspace: PathBuf,
     #[source]
@@ -72,29 +72,29 @@ pub enum StartErrorKind {
     Replay(#[from] ReadError),
     #[error(transparent)]
     Vault(#[from] VaultError),
-    #[error("the log could not be opened")]
+    #[error("failed to open the log")]
     Log(#[from] io::Error),
 }
 
-/// A running orchestrator. Ended by `stop`; when it is dropped instead, it is as if the process
-/// had died: nothing is lost, and nothing is waited for.
+/// A running orchestrator. `stop` ends it in order; dropping it is equivalent to a crash of the
+/// process: nothing is lost and nothing is awaited.
 pub struct Orchestrator {
     handle: Handle,
     pub(crate) vault: Arc<Vault>,
-    /// How every program beside the agents is run.
+    /// How every program except the agents is run.
     pub(crate) policy: Arc<Policy>,
     pub(crate) reader: Mutex<JournalReader>,
     pub(crate) dirs: WorkspaceDirs,
     http: HttpTools,
-    doors: WorkerDoors,
-    /// Ends what only looks.
+    sockets: WorkerSockets,
+    /// Ends the tasks that only observe.
     pub(crate) looks: Cancel,
     engine: Mutex<Option<Engine>>,
 }
 
-/// The parts that run.
+/// The running parts.
 struct Engine {
-    /// The writer's thread hands the writer back when it ends, and the journal's lock with it.
+    /// The writer's thread returns the writer, and with it the journal's lock.
     writer_ended: oneshot::Receiver<Writer<SqliteJournal>>,
     drivers: JoinHandle<()>,
     stop_drivers: oneshot::Sender<()>,
@@ -102,8 +102,8 @@ struct Engine {
     egress: JoinHandle<()>,
 }
 
-/// Adds what every confined program reads of the vault: shared objects, and our copy of the user's
-/// git settings.
+/// Makes the shared parts of the vault readable: its objects, and our copy of the user's git
+/// settings.
 fn with_vault(mut policy: Policy, vault: &Vault) -> Policy {
     policy.read.extend(vault.shared_folders());
     if policy.tier > Tier::T1 {
@@ -115,7 +115,7 @@ fn with_vault(mut policy: Policy, vault: &Vault) -> Policy {
 }
 
 impl Orchestrator {
-    /// Replays the journal and goes on where it stopped. Blocks; needs a tokio runtime around it.
+    /// Replays the journal and continues from there. Blocks; requires a tokio runtime.
     pub fn start(setup: Setup) -> Result<Self, StartError> {
         let workspace = setup.repository.root().to_owned();
         Self::wire(setup).map_err(|kind| StartError { workspace, kind })
@@ -123,11 +123,12 @@ impl Orchestrator {
 
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
         let (user, sandbox) = (user_environment(), setup.settings.sandbox.clone());
-        let found = Found::by_trying(&sandbox, &user, &setup.program);
+        let found = Confinement::by_trying(&sandbox, &user, &setup.program);
         let mut first_orders = first_orders(&setup);
-        first_orders.push(Command::ApplySandbox { sandbox: found.told(&sandbox) });
+        first_orders.push(Command::ApplySandbox { sandbox: found.for_kernel(&sandbox) });
         let journal = SqliteJournal::open(&setup.dirs.state)?;
-        // The journal is ours alone, so whoever started what still runs here is dead.
+        // We hold the lock of the journal, so the previous owner of programs that still run is
+        // dead.
         let owner = setup.dirs.state.display().to_string();
         end_left_behind(&owner);
         let log = Arc::new(Log::open(&setup.dirs.logs(), redactor(&setup))?);
@@ -140,7 +141,7 @@ impl Orchestrator {
             reissue.see(entry);
             last = entry.at;
         })?;
-        clock::go_on_after(last);
+        clock::continue_after(last);
         let layout = layout(&setup.repository, &setup.dirs.state, &setup.settings);
         let repository = setup.repository.owned_by(&owner);
         let vault = Arc::new(open_vault(repository, &layout, &setup.settings)?);
@@ -153,9 +154,9 @@ impl Orchestrator {
         let handle = Handle { inputs, published: published.clone() };
         let policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
         let policy = with_vault(policy, &vault);
-        log.line("Orchestrator", &format!("confines programs by tier {}", policy.tier));
+        log.line("Orchestrator", &format!("sandboxes programs in tier {}", policy.tier));
         let http = HttpTools::new(&setup.dirs);
-        let doors = WorkerDoors::new(&setup.dirs, policy.tier);
+        let sockets = WorkerSockets::new(&setup.dirs, policy.tier);
         let network = network(policy.tier, &setup.settings, &setup.dirs);
         let agents = AgentSetup {
             policy: policy.clone(),
@@ -168,7 +169,7 @@ impl Orchestrator {
             prices: setup.settings.prices.clone(),
             lease_ms: setup.settings.lease_ms,
             http: http.clone(),
-            doors: doors.clone(),
+            sockets: sockets.clone(),
             root: vault.user().root().to_owned(),
         };
         let policy = Arc::new(policy.owned_by(&owner));
@@ -177,15 +178,15 @@ impl Orchestrator {
         let drivers = Drivers::new(handle.clone(), agents, driver, symbols, log.clone());
         let boot =
             Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);
-        // Before the writer says anything: what it ends must find what it ends.
+        // Before the writer starts, because its events refer to what is registered here.
         reissue.send(|order| drop(orders.send(order)));
         let (tell_first, first) = oneshot::channel();
 
-        let turnstile = Turnstile { inputs: inbox, published, orders, due, log: log.clone() };
-        let writer_ended = spawn_writer(turnstile, writer, first)?;
+        let writer_loop = WriterLoop { inputs: inbox, published, orders, due, log: log.clone() };
+        let writer_ended = spawn_writer(writer_loop, writer, first)?;
         let (stop_drivers, stop) = oneshot::channel();
         let drivers = tokio::spawn(async move {
-            // To its end also when a stop is asked for: only agents that are found can be ended.
+            // Completes even during a stop: only agents that were found can be ended.
             boot.run(tell_first, &drivers.agents, &log).await;
             drivers.run(ordered, stop).await;
         });
@@ -195,31 +196,31 @@ impl Orchestrator {
         let engine = Mutex::new(Some(engine));
         let looks = Cancel::default();
         let dirs = setup.dirs;
-        Ok(Self { handle, vault, policy, reader, dirs, http, doors, looks, engine })
+        Ok(Self { handle, vault, policy, reader, dirs, http, sockets, looks, engine })
     }
 
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Agents that are to have their tools over HTTP are given them so from now on.
+    /// Offers the tools over HTTP to agents that use it.
     pub async fn serve_tools_with(&self, open: OpenTools) {
         self.http.served_by(open).await;
     }
 
-    /// The sockets of workers, as they are opened. The first caller gets them.
-    pub fn worker_doors(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
-        self.doors.opened()
+    /// The sockets of workers as they are opened. The first caller gets the receiver.
+    pub fn worker_sockets(&self) -> Option<mpsc::UnboundedReceiver<WorkerSocket>> {
+        self.sockets.opened()
     }
 
-    /// Takes no more inputs, ends the agents and every program, and returns when everything that
-    /// was accepted is on disk. Takes seconds at most, whatever is running.
+    /// Accepts no more inputs, ends the agents and every program, and returns when all accepted
+    /// inputs are on disk. Takes a few seconds at most.
     pub async fn stop(&self) {
         let Some(mut engine) = self.take_engine() else { return };
         engine.clock.abort();
         engine.egress.abort();
         self.looks.cancel();
-        // First the writer: what is cut short after that must not be taken for a result.
+        // The writer first: a cancelled effect must not be recorded as a result.
         let written = async {
             self.handle.stop().await;
             (&mut engine.writer_ended).await.ok()
@@ -227,7 +228,7 @@ impl Orchestrator {
         let writer = tokio::time::timeout(WRITER_STOP_MAX, written).await;
         engine.stop_drivers.send(()).ok();
         engine.drivers.await.ok();
-        // Whoever gets the journal next may touch what the drivers touched. Closing it blocks.
+        // The next owner of the journal may touch what the drivers touched. Closing it blocks.
         let let_go = move || drop((writer, engine.writer_ended));
         tokio::task::spawn_blocking(let_go).await.ok();
     }
@@ -248,28 +249,28 @@ impl Drop for Orchestrator {
     }
 }
 
-/// A writer that breaks takes the process with it: only a replay knows what is true then.
+/// A panic of the writer ends the process: only a replay restores a valid state.
 fn spawn_writer<J: Journal + 'static>(
-    turnstile: Turnstile,
+    writer_loop: WriterLoop,
     writer: Writer<J>,
-    first: oneshot::Receiver<First>,
+    first: oneshot::Receiver<InitialInputs>,
 ) -> io::Result<oneshot::Receiver<Writer<J>>> {
     let (ended, writer_ended) = oneshot::channel();
     let run = move || {
-        let run = AssertUnwindSafe(|| turnstile.run(writer, first));
+        let run = AssertUnwindSafe(|| writer_loop.run(writer, first));
         let Ok(writer) = catch_unwind(run) else {
-            eprintln!("pitcrew: the writer broke; the orchestrator ends here");
+            eprintln!("pitcrew: the writer panicked; the orchestrator exits");
             std::process::abort();
         };
-        // When nobody waits for it, it is dropped here.
+        // Dropped here if it is not awaited.
         ended.send(writer).ok();
     };
     thread::Builder::new().name("writer".into()).spawn(run)?;
     Ok(writer_ended)
 }
 
-/// Knows what our environment, the settings of the backends, the file of the model's key and our own
-/// tokens hold.
+/// Redacts the values of our environment, the settings of the backends, the model's key file and
+/// our own tokens.
 fn redactor(setup: &Setup) -> Redactor {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -280,14 +281,14 @@ fn redactor(setup: &Setup) -> Redactor {
     Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &tokens)
 }
 
-/// The key of the built-in agent, where a file has it. Whoever cannot read it cannot tell it either.
+/// The key in the file of the built-in agent. If it cannot be read it cannot leak.
 fn key_in_file(model: &ModelSettings) -> Option<String> {
     let file = model.key_file.as_ref()?;
     let is_key = fs::metadata(file).is_ok_and(|it| it.is_file() && it.len() <= KEY_BYTES_MAX);
     is_key.then(|| fs::read_to_string(file).ok())?
 }
 
-/// What the files say, before anything begins.
+/// The commands that apply the settings files, before anything else.
 fn first_orders(setup: &Setup) -> Vec<Command> {
     vec![
         Command::ApplySettings {
@@ -299,7 +300,7 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
     ]
 }
 
-/// What programs may reach, where they are held at all.
+/// The egress rules, if programs are sandboxed.
 fn network(tier: Tier, settings: &Settings, dirs: &WorkspaceDirs) -> Lookup {
     match tier {
         Tier::T1 => Lookup::default(),
@@ -331,7 +332,7 @@ mod tests {
     use pitcrew_model::ModelProvider;
 
     #[test]
-    fn the_key_of_a_file_is_known_and_nothing_else_is_read_as_one() {
+    fn reads_the_key_file_and_rejects_other_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let key = |content: Option<&str>| {
             let file = folder.path().join("key");

@@ -1,4 +1,4 @@
-//! What everybody may look at: the views, as of the last durable entry.
+//! The public read models: the views as of the last durable entry.
 
 use pitcrew_model::{Entry, Seq, Timestamp, WorkerId};
 use pitcrew_views::{Board, Granted, Inbox, Messages};
@@ -26,7 +26,7 @@ impl Views {
     }
 }
 
-/// The views and the news that they have changed.
+/// The views and their change notifications.
 pub struct Published {
     views: RwLock<Views>,
     last: watch::Sender<Seq>,
@@ -42,7 +42,7 @@ impl Published {
         }
     }
 
-    /// Only the writer calls this, after the entries are durable.
+    /// Called only by the writer, after the entries are durable.
     pub fn publish(&self, entries: &[Entry]) {
         let Some(last) = entries.last() else { return };
         {
@@ -54,7 +54,7 @@ impl Published {
         self.last.send_replace(last.seq);
     }
 
-    /// Shows what a worker does right now to whoever looks. Stored only where the kernel says so.
+    /// Shows what a worker is doing. The kernel decides whether it is stored.
     pub fn show_activity(&self, worker: WorkerId, note: &str, at: Timestamp) {
         let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
         views.board.show_activity(worker, note, at);

@@ -1,20 +1,20 @@
-//! How a question about code of others stands: asked of the kernel's state itself.
+//! The state of a question about code, read from the kernel's state.
 
 use crate::handle::Handle;
 use pitcrew_kernel::{QueryStage, State};
 use pitcrew_model::{AttemptId, QueryId, QueryOutcome};
 
-/// Where a question stands.
+/// The state of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// It was never asked, or its answer is not kept any more.
+    /// It is unknown, or its answer is no longer kept.
     Unknown,
-    /// It goes on, or its asker waits for a slot to hear how it ended.
+    /// It is in progress, or the asker waits for a slot to receive the answer.
     Open,
     Ended(Told),
 }
 
-/// How it ended.
+/// The result of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub query: QueryId,
@@ -25,8 +25,7 @@ pub struct Told {
 }
 
 impl Handle {
-    /// The question that the attempt's worker asked under this name. Absent when we are shutting
-    /// down.
+    /// The question that the attempt's worker asked with this nonce. `None` during shutdown.
     pub async fn query(&self, attempt: AttemptId, nonce: String) -> Option<Asking> {
         let look = move |state: &State| {
             let worker = state.attempts.get(attempt).map(|it| it.worker);

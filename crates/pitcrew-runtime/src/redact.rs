@@ -1,25 +1,25 @@
-//! Takes secrets out of text before it is written down: those that we know, and what looks like one.
+//! Removes secrets from text before it is written: known values, and text that looks like a secret.
 //!
-//! Knows no file. What it misses was neither given to us nor written like a secret.
+//! Reads no files.
 
 const MARK: &str = "[redacted]";
-/// Shorter values are words that the log needs.
+/// Shorter values may be ordinary words.
 const SECRET_BYTES_MIN: usize = 6;
-/// As many hexadecimal digits as a token of ours has.
+/// The number of hexadecimal digits of our tokens.
 const TOKEN_DIGITS: usize = 64;
 
-/// The secrets that are known by value.
+/// The known secrets.
 pub struct Redactor {
-    /// The longest first: one may be part of another.
+    /// Longest first, because one may contain another.
     secrets: Vec<String>,
 }
 
 impl Redactor {
-    /// Knows the values of those variables whose names say that they are secret.
+    /// Collects the values of variables with secret names.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>, tokens: &[&str]) -> Self {
         let named = variables.into_iter().filter(|it| is_secret_name(&it.0)).map(|it| it.1);
         let values = named.chain(tokens.iter().map(ToString::to_string));
-        // Of a secret of several lines, such as a key, any line may turn up alone.
+        // A secret of several lines, such as a key, may appear line by line.
         let lines =
             values.flat_map(|it| it.lines().map(|it| it.trim().to_owned()).collect::<Vec<_>>());
         let mut secrets: Vec<String> = lines.filter(|it| it.len() >= SECRET_BYTES_MIN).collect();
@@ -28,7 +28,7 @@ impl Redactor {
         Self { secrets }
     }
 
-    /// The text without secrets.
+    /// Returns the text without secrets.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
@@ -41,7 +41,7 @@ impl Redactor {
     }
 }
 
-/// A text that was cut may end in the first part of a secret.
+/// A truncated text may end with the start of a secret.
 fn without_beginning(text: &str, secret: &str) -> String {
     let parts: Vec<&str> = text.split('…').collect();
     let shortened = parts.into_iter().map(|part| {
@@ -55,7 +55,7 @@ fn without_beginning(text: &str, secret: &str) -> String {
     shortened.collect::<Vec<_>>().join("…")
 }
 
-/// `*_TOKEN`, `*_KEY`, `*_SECRET`, `*PASSWORD*` and their like.
+/// `*_TOKEN`, `*_KEY`, `*_SECRET`, `*PASSWORD*` and the like.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let whole = |it: &str| matches!(it, "TOKEN" | "KEY" | "SECRET" | "APIKEY" | "PASS" | "AUTH");
@@ -64,7 +64,7 @@ fn is_secret_name(name: &str) -> bool {
         || ["TOKEN", "SECRET"].iter().any(|it| name.ends_with(it))
 }
 
-/// Headers, addresses, assignments and tokens that are written like a secret.
+/// Headers, URLs, assignments and tokens that have the form of a secret.
 fn without_shapes(text: &str) -> String {
     let mut redacted = String::with_capacity(text.len());
     let mut after_scheme = false;
@@ -88,7 +88,7 @@ fn without_login(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     match rest[..host_end].rfind('@') {
-        // Over http a name alone is a token; over ssh it is just a name.
+        // In an http URL a lone name is a token; in an ssh URL it is a user name.
         Some(at)
             if rest[..at].contains(':')
                 || scheme.ends_with("http")
@@ -111,7 +111,7 @@ fn without_value(word: &str) -> String {
     format!("{name}={MARK}")
 }
 
-/// A run of as many digits as a token of ours has.
+/// A run of as many hexadecimal digits as our tokens have.
 fn without_token(word: &str) -> String {
     let is_token = |it: &str| it.len() == TOKEN_DIGITS;
     let found = word.split(|it: char| !it.is_ascii_hexdigit()).find(|it| is_token(it));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_taken_out_wherever_it_stands() {
+    fn known_secrets_are_removed_everywhere() {
         let cases = [
             ("key sk-abc-0123456789.", "key [redacted]."),
             ("psql -p hunter2! on C.UTF-8", "psql -p [redacted] on C.UTF-8"),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_secret_is_taken_out() {
+    fn text_that_looks_like_a_secret_is_removed() {
         let token = "0123456789abcdef".repeat(4);
         let cases = [
             ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"),

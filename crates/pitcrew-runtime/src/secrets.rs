@@ -1,18 +1,18 @@
-//! Settings of tools without what is secret in them: tokens, passwords, and addresses with either.
+//! Removes secrets from tool settings: tokens, passwords, and URLs that contain them.
 //!
-//! Looks at lines, as the formats of git, npm, pip and cargo have one setting on each. What it does
-//! not understand it keeps; what could be a secret it drops.
+//! Works line by line, because git, npm, pip and cargo have one setting per line. Unknown lines are
+//! kept; lines that could contain a secret are dropped.
 
-/// How the names of settings end whose value is a secret.
+/// The suffixes of setting names with a secret value.
 const SECRETS: &[&str] =
     &["token", "_auth", "password", "passwd", "smtppass", "secret", "secret-key", "extraheader"];
 
-/// The text with all that is left of each line.
+/// The text without secrets.
 pub fn without_secrets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut is_dropped = false;
     for line in text.split_inclusive('\n') {
-        // A value that goes on in the next line is one secret.
+        // A value with continuation lines is one secret.
         let goes_on = is_dropped;
         is_dropped = goes_on || is_secret(line);
         if !is_dropped {
@@ -28,12 +28,12 @@ pub fn has_secrets(text: &str) -> bool {
 }
 
 fn is_secret(line: &str) -> bool {
-    // What npm has for one registry is how it logs in there.
+    // npm's settings for one registry are its login.
     let quotes = ['"', '\''];
     if line.trim_start().trim_start_matches(quotes).starts_with("//") {
         return true;
     }
-    // Some have a colon instead; a heading and an address have one too.
+    // Some use a colon; headings and URLs contain one too.
     let has_colon = !line.contains('=') && !line.contains("://") && !line.starts_with('[');
     let sign = if has_colon { ':' } else { '=' };
     let ends = |it: char| it.is_whitespace() || "{,[\"'!;:?&".contains(it);
@@ -45,7 +45,7 @@ fn is_secret(line: &str) -> bool {
     names.into_iter().any(is_secret)
 }
 
-/// Addresses without the name and the password before the host.
+/// URLs without the name and the password before the host.
 fn without_credentials(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
@@ -53,7 +53,7 @@ fn without_credentials(line: &str) -> String {
         let ends = |it: char| it.is_whitespace() || "/\"'],;".contains(it);
         let (authority, behind) = after.split_at(after.find(ends).unwrap_or(after.len()));
         let host = match authority.rsplit_once('@') {
-            // Who logs in by a key only names the user.
+            // With key authentication the URL contains only the user name.
             Some((user, _))
                 if !before.ends_with("http")
                     && !before.ends_with("https")
@@ -73,7 +73,7 @@ fn without_credentials(line: &str) -> String {
     shown
 }
 
-/// A proxy may be named without a scheme.
+/// A proxy may be given without a scheme.
 fn proxy_without_credentials(line: &str) -> String {
     let Some((name, value)) = line.split_once('=') else { return line.to_owned() };
     match value.rsplit_once('@') {
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registries_stay_and_what_logs_in_there_does_not() {
+    fn registries_are_kept_without_their_logins() {
         let npm = "registry=https://npm.example/\n@mine:registry=https://me:hidden@mine.example/n/\n\
             //mine.example/n/:_authToken=hidden\n//mine.example/:username=me\n_auth = hidden\n\
             _password=hidden\nsave-exact=true\n";
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn git_knows_its_user_and_no_password() {
+    fn git_settings_keep_the_user_and_no_password() {
         let git = "[user]\n\tname = Ada\n\temail = ada@example.org\n[url \"https://x:hidden@host.example/\"]\n\
             \tinsteadOf = git@host.example:\n[http]\n\textraheader = AUTHORIZATION: \\\nbasic hidden\n\
             [github]\n\toauthToken = hidden\n[credential]\n\thelper = \"!f() { echo password=hidden; }; f\"\n\
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_has_its_registries_without_their_tokens() {
+    fn cargo_registries_are_kept_without_tokens() {
         let cargo = "[registries]\nmine = { index = \"https://m.example\", token = \"hidden\" }\n\
             [registries.other]\nindex = \"sparse+https://me:hidden@o.example/i/\"\ntoken = \"hidden\"\n\
             secret-key = \"hidden\"\n[build]\njobs = 2\n";

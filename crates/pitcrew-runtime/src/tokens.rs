@@ -1,4 +1,4 @@
-//! Secrets: the person's token, and one for each attempt that is worth nothing elsewhere.
+//! The tokens: the user's, and one for each attempt.
 
 use pitcrew_model::AttemptId;
 use sha2::{Digest, Sha256};
@@ -7,26 +7,26 @@ use std::{
     io::{self, Read},
 };
 
-/// A mark that nobody has used before, and nobody can guess.
+/// A random, unique value.
 pub fn nonce() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// What callers prove themselves with.
+/// Checks the tokens of callers.
 #[derive(Clone)]
 pub struct Tokens {
     person: String,
 }
 
 impl Tokens {
-    /// From the workspace's secret: 64 hexadecimal digits that only its owner can read.
+    /// Created from the workspace's secret: 64 hexadecimal digits that only its owner can read.
     pub fn new(person: String) -> Self {
         Self { person }
     }
 
-    /// The person's own, so that it can be kept out of what is written.
+    /// The user's token, so that it can be redacted.
     pub(crate) fn person(&self) -> &str {
         &self.person
     }
@@ -35,12 +35,12 @@ impl Tokens {
         same(token, &self.person)
     }
 
-    /// The token of one attempt. Derived, so that it is the same after a restart.
+    /// The token of an attempt. Derived, so that it is the same after a restart.
     pub fn worker(&self, attempt: AttemptId) -> String {
         self.derived("worker", &attempt.to_string())
     }
 
-    /// The token of the person's own agents, which may call tools and decide nothing.
+    /// The token of the user's own agents, which may call tools but not decide anything.
     pub fn client(&self) -> String {
         self.derived("client", "")
     }
@@ -68,7 +68,7 @@ impl Tokens {
     }
 }
 
-/// Compares without telling by its time how much was right.
+/// Compares in constant time.
 fn same(left: &str, right: &str) -> bool {
     left.len() == right.len()
         && left.bytes().zip(right.bytes()).fold(0, |different, (a, b)| different | (a ^ b)) == 0
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_token_fits_one_attempt_only() {
+    fn a_worker_token_is_valid_for_one_attempt_only() {
         let tokens = Tokens::new("ab".repeat(32));
         let one = tokens.worker(AttemptId(1));
         assert_eq!(one.len(), 64);

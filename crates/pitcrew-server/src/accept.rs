@@ -1,7 +1,7 @@
-//! Accepts connections at a door and serves HTTP on them, within the door's limits.
+//! Accepts connections on an endpoint and serves HTTP within the endpoint's limits.
 
 use crate::{
-    room::{Room, Visit},
+    pool::{Connection, ConnectionPool},
     serve::Doors,
 };
 use axum::{Extension, Router};
@@ -18,13 +18,13 @@ use tokio::{
     time::sleep,
 };
 
-/// How long a connection may wait for its next request, and the head of that request may take.
+/// How long a connection may be idle between requests, and how long the head of a request may take.
 const IDLE_TIME_MAX: Duration = Duration::from_mins(1);
 
-/// After a connection that could not be accepted.
+/// The delay after a failed accept.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What connections arrive at.
+/// A listener for connections.
 pub trait Listen: Send + Sync {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -47,36 +47,37 @@ impl Listen for TcpListener {
     }
 }
 
-/// Serves until `told`, and then what has been asked already. Dropped, it cuts everything off.
+/// Serves until `stopped` completes, then finishes the requests in progress. Dropping it closes all
+/// connections.
 pub async fn serve_at(
     listener: impl Listen,
-    room: Arc<Room>,
+    pool: Arc<ConnectionPool>,
     router: Router,
     doors: &Arc<Doors>,
-    told: impl Future<Output = ()>,
+    stopped: impl Future<Output = ()>,
 ) {
-    let mut told = pin!(told);
-    let mut visits = JoinSet::new();
+    let mut stopped = pin!(stopped);
+    let mut connections = JoinSet::new();
     let mut spare = Spare::new();
     loop {
         let stream = tokio::select! {
-            () = &mut told => break,
+            () = &mut stopped => break,
             stream = spare.accept(&listener) => stream,
-            Some(_) = visits.join_next() => continue,
+            Some(_) = connections.join_next() => continue,
         };
         tokio::select! {
-            () = &mut told => break,
-            visit = room.enter() => {
-                visits.spawn(converse(stream, visit, router.clone(), doors.clone()));
+            () = &mut stopped => break,
+            connection = pool.enter() => {
+                connections.spawn(serve_connection(stream, connection, router.clone(), doors.clone()));
             }
         }
     }
     drop(listener);
-    while visits.join_next().await.is_some() {}
+    while connections.join_next().await.is_some() {}
 }
 
-/// A file that is open for nothing: where the process can open no more files, its place is given to
-/// one more connection.
+/// A spare file descriptor: if the process can open no more files, it is closed to accept one more
+/// connection.
 struct Spare(Option<File>);
 
 impl Spare {
@@ -84,7 +85,7 @@ impl Spare {
         Self(File::open("/dev/null").ok())
     }
 
-    /// Waits for a connection, however often accepting one fails.
+    /// Waits for a connection, retrying failed accepts.
     async fn accept<L: Listen>(&mut self, listener: &L) -> L::Stream {
         loop {
             match listener.next().await {
@@ -101,26 +102,26 @@ impl Spare {
     }
 }
 
-async fn converse(
+async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    visit: Arc<Visit>,
+    connection: Arc<Connection>,
     router: Router,
     doors: Arc<Doors>,
 ) {
-    let service = TowerToHyperService::new(router.layer(Extension(visit.clone())));
+    let service = TowerToHyperService::new(router.layer(Extension(connection.clone())));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIME_MAX);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        // What has arrived is read before it counts as late.
+        // Data that has arrived is read before the timeout applies.
         biased;
-        // What breaks a connection is for its client to know.
-        _ = &mut connection => return,
-        () = visit.must_leave() => return,
-        () = doors.closed() => connection.as_mut().graceful_shutdown(),
+        // A broken connection is its client's problem.
+        _ = &mut serving => return,
+        () = connection.must_close() => return,
+        () = doors.closed() => serving.as_mut().graceful_shutdown(),
     }
     tokio::select! {
-        _ = &mut connection => {}
-        () = visit.must_leave() => {}
+        _ = &mut serving => {}
+        () = connection.must_close() => {}
     }
 }

@@ -1,4 +1,4 @@
-//! Problems as answers.
+//! Converts problems to HTTP answers.
 
 use axum::{
     Json,
@@ -9,7 +9,7 @@ use pitcrew_api::{Problem, ProblemCode};
 use pitcrew_model::text;
 use std::error::Error;
 
-/// A request that could not be served.
+/// A request that failed.
 pub struct Failed(Problem);
 
 impl Failed {
@@ -17,7 +17,7 @@ impl Failed {
         Self(Problem::new(code, message))
     }
 
-    /// Something of ours went wrong, with everything that led to it.
+    /// An internal error with its source chain.
     pub fn internal(error: &dyn Error) -> Self {
         Self::new(ProblemCode::Internal, text::chain(error))
     }

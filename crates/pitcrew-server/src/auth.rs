@@ -1,8 +1,8 @@
-//! Who is asking. Rights come from the token, never from what a request says of itself.
+//! Authentication. Rights come from the token, never from the content of a request.
 
 use crate::{
     answer::Failed,
-    room::{Door, Identity, Visit},
+    pool::{Connection, Endpoint, Identity},
     serve::Doors,
     tools::Caller,
 };
@@ -13,7 +13,7 @@ use axum::{
 use pitcrew_api::{ProblemCode, Token};
 use std::sync::Arc;
 
-/// The person who owns the workspace.
+/// The user who owns the workspace.
 pub struct Person;
 
 impl FromRequestParts<Arc<Doors>> for Person {
@@ -22,13 +22,13 @@ impl FromRequestParts<Arc<Doors>> for Person {
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
         let token = bearer(&parts.headers)?;
         if doors.tokens.is_person(token.reveal()) {
-            return visit(parts)?.admit(Identity::Person).map(|()| Self);
+            return connection(parts)?.admit(Identity::Person).map(|()| Self);
         }
         let is_client = doors.tokens.is_client(token.reveal());
         Err(if is_client || doors.worker_of(&token).is_some() {
             forbidden("a worker or client may only call its tools")
         } else {
-            unauthorized("this token is nobody's")
+            unauthorized("unknown token")
         })
     }
 }
@@ -37,51 +37,57 @@ impl FromRequestParts<Arc<Doors>> for Caller {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, doors: &Arc<Doors>) -> Result<Self, Failed> {
-        caller(&parts.headers, visit(parts)?, doors)
+        caller(&parts.headers, connection(parts)?, doors)
     }
 }
 
-/// The connection that a request came by.
-fn visit(parts: &Parts) -> Result<&Visit, Failed> {
-    let visit = parts.extensions.get::<Arc<Visit>>();
-    let missing = || Failed::new(ProblemCode::Internal, "a request without a connection");
-    visit.map(|it| &**it).ok_or_else(missing)
+/// The connection of a request.
+fn connection(parts: &Parts) -> Result<&Connection, Failed> {
+    let connection = parts.extensions.get::<Arc<Connection>>();
+    let missing = || Failed::new(ProblemCode::Internal, "the request has no connection");
+    connection.map(|it| &**it).ok_or_else(missing)
 }
 
-/// What whoever calls tools can do about a token that is missing or wrong.
-const TOKEN_OF_TOOLS: &str = "`pitcrew mcp --http`, run in the repository, prints which file holds \
-    the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker is \
-    given its own with the address, and it ends with its task";
+/// How a caller of tools can fix a missing or wrong token.
+const TOKEN_OF_TOOLS: &str = "run `pitcrew mcp --http` in the repository: it prints the file with \
+    the token (`mcp.token`); send it as the header `Authorization: Bearer TOKEN`. A worker gets \
+    its own token with the address, valid until its task ends";
 
-/// Whoever may call tools: a worker while it is at work, at its own socket or on the loopback, or a
-/// person's own agent.
-pub fn caller(headers: &HeaderMap, visit: &Visit, doors: &Doors) -> Result<Caller, Failed> {
+/// Authenticates a caller of tools: a worker that is active, on its own socket or on the loopback,
+/// or the user's own agent.
+pub fn caller(
+    headers: &HeaderMap,
+    connection: &Connection,
+    doors: &Doors,
+) -> Result<Caller, Failed> {
     let token = bearer(headers).map_err(|it| it.help(TOKEN_OF_TOOLS))?;
-    let door = visit.door();
+    let endpoint = connection.endpoint();
     if let Some(attempt) = doors.worker_of(&token) {
-        if ![Door::Worker(attempt), Door::Loopback].contains(&door) {
+        if ![Endpoint::Worker(attempt), Endpoint::Loopback].contains(&endpoint) {
             return Err(forbidden("a worker calls its tools at its own socket, PITCREW_SOCKET"));
         }
-        visit.admit(Identity::Worker(attempt))?;
+        connection.admit(Identity::Worker(attempt))?;
         let views = doors.orchestrator.handle().views();
         let worker = views.board.attempt(attempt).map(|it| it.worker);
         let gone = || Failed::new(ProblemCode::NotFound, format!("{attempt} has no worker"));
         return Ok(Caller::Worker { attempt, worker: worker.ok_or_else(gone)? });
     }
-    if doors.tokens.is_client(token.reveal()) && [Door::Person, Door::Loopback].contains(&door) {
-        return visit.admit(Identity::Person).map(|()| Caller::Client);
+    if doors.tokens.is_client(token.reveal())
+        && [Endpoint::Person, Endpoint::Loopback].contains(&endpoint)
+    {
+        return connection.admit(Identity::Person).map(|()| Caller::Client);
     }
     Err(if doors.tokens.is_person(token.reveal()) {
-        forbidden("tools are for workers and clients, and this is the workspace's own token")
+        forbidden("tools need the token of a worker or a client; this is the workspace's own token")
     } else {
-        unauthorized("this token is neither yours nor that of a worker that is at work")
+        unauthorized("the token belongs to no client and no active worker")
     }
     .help(TOKEN_OF_TOOLS))
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Token, Failed> {
     let value = headers.get(Token::HEADER).and_then(|it| it.to_str().ok());
-    let value = value.ok_or_else(|| unauthorized("the request carries no token"))?;
+    let value = value.ok_or_else(|| unauthorized("the request has no token"))?;
     Token::from_authorization(value).map_err(|error| unauthorized(&error.to_string()))
 }
 

@@ -1,4 +1,4 @@
-//! What a request brings. Where it is not what the path takes, the answer says so as a problem.
+//! Extractors for requests. An invalid request gets a problem as its answer.
 
 use crate::answer::Failed;
 use axum::{
@@ -11,13 +11,13 @@ use serde::de::DeserializeOwned;
 use std::{str::FromStr, time::Duration};
 use tokio::time::timeout;
 
-/// How long a body may take to arrive once its request is being served.
+/// How long the body of a request may take to arrive.
 pub const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// The body, read as JSON whatever it calls itself.
-pub struct Wanted<T>(pub T);
+/// The body, parsed as JSON regardless of its content type.
+pub struct JsonBody<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Wanted<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Failed;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failed> {
@@ -29,19 +29,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Wanted<T> {
         let bytes = bytes.map_err(|rejection| {
             let too_large = rejection.status() == StatusCode::PAYLOAD_TOO_LARGE;
             let code = if too_large { ProblemCode::TooLarge } else { ProblemCode::BadRequest };
-            Failed::new(code, format!("the body cannot be taken: {}", rejection.body_text()))
+            Failed::new(code, format!("the body was rejected: {}", rejection.body_text()))
         })?;
         let wanted = serde_json::from_slice(&bytes).map_err(|error| {
-            Failed::new(ProblemCode::BadRequest, format!("the body is not understood: {error}"))
+            Failed::new(ProblemCode::BadRequest, format!("the body is invalid: {error}"))
         })?;
         Ok(Self(wanted))
     }
 }
 
-/// The query.
-pub struct Asked<T>(pub T);
+/// The query parameters.
+pub struct QueryParams<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failed> {
@@ -52,10 +52,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     }
 }
 
-/// The one name in the path: an id, or whatever else can be read from text.
-pub struct Named<T>(pub T);
+/// The single parameter of the path.
+pub struct PathParam<T>(pub T);
 
-impl<S: Send + Sync, T: FromStr<Err: ToString>> FromRequestParts<S> for Named<T> {
+impl<S: Send + Sync, T: FromStr<Err: ToString>> FromRequestParts<S> for PathParam<T> {
     type Rejection = Failed;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failed> {

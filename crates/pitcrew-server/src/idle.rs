@@ -1,4 +1,4 @@
-//! Whether anybody still needs the orchestrator.
+//! Detects that the orchestrator is not needed.
 
 use std::{
     sync::{
@@ -9,28 +9,28 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// Counts requests that are being served, streams included.
+/// Counts open requests, including streams.
 #[derive(Clone, Default)]
-pub struct Clients {
+pub struct OpenRequests {
     open_count: Arc<AtomicUsize>,
     changed: Arc<Notify>,
 }
 
-/// A request that is being served. Dropped with its answer's body.
-pub struct Guest(Clients);
+/// An open request. Dropped with the body of its answer.
+pub struct RequestGuard(OpenRequests);
 
-impl Clients {
-    pub fn enter(&self) -> Guest {
+impl OpenRequests {
+    pub fn enter(&self) -> RequestGuard {
         self.open_count.fetch_add(1, Ordering::SeqCst);
         self.changed.notify_one();
-        Guest(self.clone())
+        RequestGuard(self.clone())
     }
 
     fn is_empty(&self) -> bool {
         self.open_count.load(Ordering::SeqCst) == 0
     }
 
-    /// Returns when there was no client, and nothing to do, for the whole of `patience`.
+    /// Returns when there was no client and no work for the whole of `patience`.
     pub async fn idle_for(&self, patience: Duration, is_busy: impl Fn() -> bool) {
         let mut since = Instant::now();
         loop {
@@ -41,7 +41,7 @@ impl Clients {
             if left.is_zero() {
                 return;
             }
-            // Work that ends tells nobody, so it is looked at now and then.
+            // The end of work is not signalled, so it is polled.
             let look_again = left.min(Duration::from_millis(500));
             tokio::select! {
                 () = tokio::time::sleep(look_again) => {}
@@ -51,7 +51,7 @@ impl Clients {
     }
 }
 
-impl Drop for Guest {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.open_count.fetch_sub(1, Ordering::SeqCst);
         self.0.changed.notify_one();

@@ -1,10 +1,10 @@
-//! The orchestrator's doors: HTTP on the person's unix socket, and on one of each worker.
+//! The orchestrator's endpoints: HTTP on the user's unix socket, and on one socket for each worker.
 //!
-//! Turns requests into commands and views into answers, and knows who is asking. Decides nothing:
-//! what a command may do is the kernel's business.
+//! Converts requests to commands and views to answers, and authenticates callers. Decides nothing:
+//! the kernel decides what a command may do.
 
 mod idle;
-mod room;
+mod pool;
 mod auth;
 mod answer;
 mod extract;

@@ -1,13 +1,13 @@
-//! The tools over HTTP on the loopback: opened when somebody asks for it, closed when nobody has asked
-//! for a while, or with the doors.
+//! The tools over HTTP on the loopback: opened on request, closed when not requested for a while,
+//! or with the other endpoints.
 //!
-//! Nothing but the tools is served here, and nobody without a token of their own.
+//! Serves only the tools, and only with a token.
 
 use crate::{
     accept::serve_at,
     auth::caller,
     extract::BODY_TIME_MAX,
-    room::{Door, Visit},
+    pool::{Connection, Endpoint},
     serve::Doors,
     tools::{Caller, Calling, Refused, secret},
 };
@@ -31,23 +31,23 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// How long a listener is kept after somebody has asked for it.
-pub const ASKED_FOR: Duration = Duration::from_millis(3 * pitcrew_api::MCP_ASK_EVERY_MS);
+/// How long a listener stays open after a request for it.
+pub const KEEP_OPEN: Duration = Duration::from_millis(3 * pitcrew_api::MCP_ASK_EVERY_MS);
 
-/// How long it is kept for agents: longer than any orchestrator lives.
+/// How long it stays open for agents: longer than any orchestrator runs.
 const FOR_AGENTS: Duration = Duration::from_hours(24 * 365);
 
-/// What an agent may send: far more than is kept of any summary.
+/// The largest body from an agent: far more than is kept of any summary.
 const BODY_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// A listener that is open.
+/// An open listener.
 #[derive(Debug)]
 pub struct Listener {
     port: u16,
     until: watch::Sender<Instant>,
 }
 
-/// How the listener is opened for agents. It does not keep the doors.
+/// Opens the listener for agents. Does not keep the server alive.
 pub fn for_agents(doors: &Arc<Doors>) -> OpenTools {
     let doors = Arc::downgrade(doors);
     Arc::new(move |port| {
@@ -60,14 +60,14 @@ pub fn for_agents(doors: &Arc<Doors>) -> OpenTools {
     })
 }
 
-/// Opens the listener for a while, or keeps the open one for that long at least. `port` 0:
-/// any that is free, or the one that is open.
+/// Opens the listener for at least this long, or extends the open one. `port` 0 means any free
+/// port, or that of the open listener.
 pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u16> {
     let mut open = doors.loopback.lock().await;
     let until = Instant::now() + kept;
     if let Some(listener) = &*open {
         if port != 0 && port != listener.port {
-            let message = format!("the tools are served on port {} already", listener.port);
+            let message = format!("the tools are already served on port {}", listener.port);
             return Err(io::Error::new(io::ErrorKind::AddrInUse, message));
         }
         listener.until.send_if_modified(|it| {
@@ -83,27 +83,27 @@ pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u
     *open = Some(Listener { port, until });
     let router = Router::new().route(paths::MCP, any(answer)).with_state(doors.clone());
     let doors = doors.clone();
-    // Ends with the doors, which wait for nobody.
+    // Ends with the server, which does not wait for it.
     tokio::spawn(async move {
         let closing = doors.clone();
-        let told = async move {
+        let expiry = async move {
             tokio::select! {
                 () = closing.closed() => {}
-                () = nobody_asks(deadline, &closing) => {}
+                () = expired(deadline, &closing) => {}
             }
         };
-        serve_at(listener, doors.room(Door::Loopback), router, &doors, told).await;
+        serve_at(listener, doors.pool(Endpoint::Loopback), router, &doors, expiry).await;
     });
     Ok(port)
 }
 
-/// Where the tools are on a port.
+/// The URL of the tools on a port.
 pub fn url(port: u16) -> String {
     format!("http://127.0.0.1:{port}{}", paths::MCP)
 }
 
-/// Returns when the listener was not asked for any more, and nobody can find it from then on.
-async fn nobody_asks(mut until: watch::Receiver<Instant>, doors: &Doors) {
+/// Returns when the requested time is over; the listener cannot be found from then on.
+async fn expired(mut until: watch::Receiver<Instant>, doors: &Doors) {
     loop {
         let deadline = *until.borrow_and_update();
         tokio::select! {
@@ -120,11 +120,11 @@ async fn nobody_asks(mut until: watch::Receiver<Instant>, doors: &Doors) {
 
 async fn answer(
     State(doors): State<Arc<Doors>>,
-    Extension(visit): Extension<Arc<Visit>>,
+    Extension(connection): Extension<Arc<Connection>>,
     request: Request,
 ) -> Response {
-    let _guest = doors.clients.enter();
-    let caller = match caller(request.headers(), &visit, &doors) {
+    let _guard = doors.open_requests.enter();
+    let caller = match caller(request.headers(), &connection, &doors) {
         Ok(caller) => caller,
         Err(failed) => return failed.into_response(),
     };
@@ -136,18 +136,18 @@ async fn answer(
         body_bytes_max: BODY_BYTES_MAX,
         body_time_max: BODY_TIME_MAX,
     };
-    let response = serve_http(OnBehalf { doors, caller }, options, request).await;
+    let response = serve_http(CallerTools { doors, caller }, options, request).await;
     response.map(Body::new)
 }
 
-/// Carries calls out for one caller.
+/// Executes calls for one caller.
 #[derive(Clone)]
-struct OnBehalf {
+struct CallerTools {
     doors: Arc<Doors>,
     caller: Caller,
 }
 
-impl Orchestrator for OnBehalf {
+impl Orchestrator for CallerTools {
     fn guest(&self) -> Guest {
         match self.caller {
             Caller::Worker { .. } => Guest::Worker,
@@ -160,14 +160,14 @@ impl Orchestrator for OnBehalf {
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
-        let told = |refused| match refused {
+        let tool_error = |refused| match refused {
             Refused::Told(message) | Refused::ShuttingDown(message) => ToolRefusal::new(message),
             Refused::Held => ToolRefusal::new("it takes longer; ask for the results again"),
         };
-        // The protocol has no name for a call that would outlive us: it gets one here.
-        let nonce = Some(secret().map_err(told)?);
+        // Clients have no nonce that survives a restart, so one is created here.
+        let nonce = Some(secret().map_err(tool_error)?);
         let (doors, caller) = (&self.doors, self.caller);
         let calling = Calling { doors, caller, nonce, held_until: None };
-        calling.call(tool, &arguments).await.map_err(told)
+        calling.call(tool, &arguments).await.map_err(tool_error)
     }
 }

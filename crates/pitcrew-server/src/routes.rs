@@ -20,15 +20,15 @@ use axum::{
 };
 use pitcrew_api::{Diff, FileStat, ProblemCode, paths};
 use pitcrew_model::text;
-use pitcrew_runtime::{Changed, LookError};
+use pitcrew_runtime::{Changed, InspectError};
 use std::sync::Arc;
 
-/// A plan of the largest size, with room.
+/// A plan of the largest size, with room for the encoding.
 const BODY_BYTES_MAX: usize = 64 * 1_024 * 1_024;
-/// What an agent may send: far more than is kept of any summary.
+/// The largest body from an agent: far more than is kept of any summary.
 const TOOL_BODY_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// What the person may ask, and the tools of the person's own agents.
+/// The routes for the user, and the tools for the user's own agents.
 pub fn for_person(doors: Arc<Doors>) -> Router {
     let routes = tools()
         .route(paths::HEALTH, get(health::health))
@@ -49,7 +49,7 @@ pub fn for_person(doors: Arc<Doors>) -> Router {
     finished(routes, doors)
 }
 
-/// What a worker may ask: its tools, and nothing else.
+/// The routes for a worker: only its tools.
 pub fn for_worker(doors: Arc<Doors>) -> Router {
     finished(tools(), doors)
 }
@@ -68,35 +68,35 @@ fn finished(routes: Router<Arc<Doors>>, doors: Arc<Doors>) -> Router {
         .with_state(doors)
 }
 
-/// A request keeps the orchestrator from ending until its answer is there.
+/// An open request keeps the orchestrator running.
 async fn count(State(doors): State<Arc<Doors>>, request: Request, next: Next) -> Response {
-    let guest = doors.clients.enter();
+    let guard = doors.open_requests.enter();
     let response = next.run(request).await;
-    drop(guest);
+    drop(guard);
     response
 }
 
 async fn unknown(request: Request) -> Failed {
     let (method, path) = (request.method(), request.uri().path());
     Failed::new(ProblemCode::NotFound, format!("there is no {method} {path}"))
-        .help("the command line and the orchestrator may be of different versions")
+        .help("the command line and the orchestrator may have different versions")
 }
 
-/// Looks at something that may take a while, beside the requests of others.
+/// Runs a slow read on a blocking thread.
 async fn look<T: Send + 'static>(
-    look: impl FnOnce() -> Result<T, LookError> + Send + 'static,
+    look: impl FnOnce() -> Result<T, InspectError> + Send + 'static,
 ) -> Result<T, Failed> {
     match tokio::task::spawn_blocking(look).await {
         Ok(Ok(seen)) => Ok(seen),
-        Ok(Err(error @ LookError::Nothing)) => {
+        Ok(Err(error @ InspectError::Nothing)) => {
             Err(Failed::new(ProblemCode::NotFound, error.to_string()))
         }
-        Ok(Err(error @ LookError::Vault(_))) => Err(Failed::internal(&error)),
+        Ok(Err(error @ InspectError::Vault(_))) => Err(Failed::internal(&error)),
         Err(panic) => Err(Failed::internal(&panic)),
     }
 }
 
-/// A patch that is longer than this is cut: it is for reading.
+/// A longer patch is cut: it is for reading only.
 const PATCH_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
 fn diff(changed: Changed) -> Diff {

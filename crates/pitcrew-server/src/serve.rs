@@ -1,17 +1,17 @@
-//! Opening the doors and closing them.
+//! Starts and stops the server.
 
 use crate::{
     accept::serve_at,
-    idle::Clients,
+    idle::OpenRequests,
     loopback,
-    room::{Door, Room},
+    pool::{ConnectionPool, Endpoint},
     routes,
     tools::Desk,
 };
 use pitcrew_api::Token;
 use pitcrew_model::{AttemptId, Timestamp};
 pub use pitcrew_runtime::now;
-use pitcrew_runtime::{Orchestrator, Tokens, WorkerDoor};
+use pitcrew_runtime::{Orchestrator, Tokens, WorkerSocket};
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
@@ -27,36 +27,36 @@ use tokio::{
     task::JoinSet,
 };
 
-/// How long requests that are being served may take once the doors close.
+/// How long open requests may take during shutdown.
 const CLOSE_MAX: Duration = Duration::from_secs(3);
 
-/// What is served, and where.
+/// The parameters of the server.
 pub struct Serve {
     pub orchestrator: Orchestrator,
     pub tokens: Tokens,
     pub socket: PathBuf,
-    /// The user's repository, as people know it.
+    /// The user's repository, as shown to people.
     pub workspace: String,
-    /// End after so long without a client, a worker or anything due.
+    /// Exit after this long without a client, a worker or anything due.
     pub idle: Option<Duration>,
     pub desk: Arc<dyn Desk>,
-    /// SIGTERM, received from before the orchestrator began: its end is a clean one at any time.
+    /// SIGTERM, registered before the orchestrator started, so that it always shuts down cleanly.
     pub terminate: Signal,
 }
 
-/// What the routes share.
+/// The state shared by all routes.
 pub struct Doors {
     pub orchestrator: Orchestrator,
     pub tokens: Tokens,
     pub workspace: String,
     pub started_at: Timestamp,
-    pub clients: Clients,
+    pub open_requests: OpenRequests,
     pub desk: Arc<dyn Desk>,
-    /// The port on which tools are served over HTTP, once somebody asked for it.
+    /// The port of the tools over HTTP, once requested.
     pub loopback: tokio::sync::Mutex<Option<loopback::Listener>>,
-    /// How many files this process may open.
+    /// The process's limit of open files.
     pub files_max: usize,
-    /// True from the moment nobody is let in any more: streams end then.
+    /// True during shutdown: no connections are accepted and streams end.
     pub closing: watch::Sender<bool>,
 }
 
@@ -71,28 +71,28 @@ impl Doors {
         self.closing.send_replace(true);
     }
 
-    /// Room for the connections at a door.
-    pub fn room(&self, door: Door) -> Arc<Room> {
-        Arc::new(Room::new(door, self.files_max))
+    /// The connection limits of an endpoint.
+    pub fn pool(&self, endpoint: Endpoint) -> Arc<ConnectionPool> {
+        Arc::new(ConnectionPool::new(endpoint, self.files_max))
     }
 
     pub async fn closed(&self) {
-        // The sender is ours, so it is not gone before the end.
+        // The sender is a field of this struct, so it cannot be gone.
         self.closing.subscribe().wait_for(|it| *it).await.ok();
     }
 }
 
-/// Serves until told to stop, or until nobody needs it; then ends the orchestrator.
+/// Serves until it is stopped or idle, then stops the orchestrator.
 ///
-/// Returns within seconds of being told, whatever is running. `ready` is called when clients can
-/// come and signals are heard.
+/// Returns within seconds of the request to stop. `ready` is called when clients can connect and
+/// signals are handled.
 pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
     let doors = Arc::new(Doors {
         orchestrator: serve.orchestrator,
         tokens: serve.tokens,
         workspace: serve.workspace,
         started_at: now(),
-        clients: Clients::default(),
+        open_requests: OpenRequests::default(),
         desk: serve.desk,
         loopback: tokio::sync::Mutex::default(),
         files_max: files_max(),
@@ -100,7 +100,7 @@ pub async fn serve(serve: Serve, ready: impl FnOnce()) -> io::Result<()> {
     });
     doors.orchestrator.serve_tools_with(loopback::for_agents(&doors)).await;
     let served = let_in(&doors, &serve.socket, serve.terminate, serve.idle, ready).await;
-    // While the journal is still locked: after that the socket may be somebody else's.
+    // While the journal is still locked: after that the socket may belong to another process.
     fs::remove_file(&serve.socket).ok();
     doors.orchestrator.stop().await;
     served
@@ -117,10 +117,10 @@ async fn let_in(
     let listener = listen(socket)?;
     ready();
     let router = routes::for_person(doors.clone());
-    let told = until_told(doors.clone(), signals, idle);
-    let person = serve_at(listener, doors.room(Door::Person), router, doors, told);
+    let stopped = until_stopped(doors.clone(), signals, idle);
+    let person = serve_at(listener, doors.pool(Endpoint::Person), router, doors, stopped);
     let workers = async {
-        if let Some(opened) = doors.orchestrator.worker_doors() {
+        if let Some(opened) = doors.orchestrator.worker_sockets() {
             serve_workers(doors, opened).await;
         }
     };
@@ -131,20 +131,20 @@ async fn let_in(
     };
     tokio::select! {
         _ = &mut serving => {}
-        // Whoever is still there keeps a connection that nobody answers any more.
+        // Remaining connections get no answers.
         () = late => {}
     }
     Ok(())
 }
 
-/// Serves each worker at a socket of its own, until the doors close.
-async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<WorkerDoor>) {
+/// Serves each worker on its own socket until shutdown.
+async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<WorkerSocket>) {
     let mut serving = JoinSet::new();
     loop {
         tokio::select! {
             () = doors.closed() => break,
-            Some(door) = opened.recv() => {
-                serving.spawn(serve_worker(doors.clone(), door));
+            Some(socket) = opened.recv() => {
+                serving.spawn(serve_worker(doors.clone(), socket));
             }
             Some(_) = serving.join_next() => {}
         }
@@ -152,25 +152,25 @@ async fn serve_workers(doors: &Arc<Doors>, mut opened: mpsc::UnboundedReceiver<W
     while serving.join_next().await.is_some() {}
 }
 
-async fn serve_worker(doors: Arc<Doors>, door: WorkerDoor) -> io::Result<()> {
-    let WorkerDoor { attempt, listener, closed } = door;
+async fn serve_worker(doors: Arc<Doors>, socket: WorkerSocket) -> io::Result<()> {
+    let WorkerSocket { attempt, listener, closed } = socket;
     let listener = UnixListener::from_std(listener)?;
-    let (room, router) = (doors.room(Door::Worker(attempt)), routes::for_worker(doors.clone()));
-    let serving = serve_at(listener, room, router, &doors, doors.closed());
+    let (pool, router) = (doors.pool(Endpoint::Worker(attempt)), routes::for_worker(doors.clone()));
+    let serving = serve_at(listener, pool, router, &doors, doors.closed());
     tokio::select! {
         () = serving => {}
-        // Nothing of the worker runs any more.
+        // Nothing of the worker runs.
         _ = closed => {}
     }
     Ok(())
 }
 
-/// The socket is ours alone: whoever can open it can only be the same user, and needs the token too.
+/// Only this user can open the socket, and callers need the token too.
 ///
-/// The journal's lock is held, so a socket that is there belongs to a process that is gone. Ours
-/// takes its place in one step, and is never open to others.
+/// The journal's lock is held, so an existing socket belongs to a dead process. It is replaced
+/// atomically, and the new one is never open to others.
 fn listen(socket: &Path) -> io::Result<UnixListener> {
-    // Agents that outlived another orchestrator look into this folder: it is never replaced.
+    // Agents that outlived another orchestrator have this folder mounted: it is never replaced.
     socket.parent().map_or(Ok(()), fs::create_dir_all)?;
     let new = socket.with_extension("new");
     fs::remove_file(&new).ok();
@@ -190,12 +190,12 @@ struct Signals {
     interrupt: Signal,
 }
 
-async fn until_told(doors: Arc<Doors>, mut signals: Signals, idle: Option<Duration>) {
+async fn until_stopped(doors: Arc<Doors>, mut signals: Signals, idle: Option<Duration>) {
     let unused = async {
         match idle {
             Some(patience) => {
                 let is_busy = || doors.orchestrator.handle().is_busy();
-                doors.clients.idle_for(patience, is_busy).await;
+                doors.open_requests.idle_for(patience, is_busy).await;
             }
             None => std::future::pending().await,
         }

@@ -1,4 +1,4 @@
-//! Answers that grow: one JSON value a line, a heartbeat when nothing happens.
+//! Streaming answers: one JSON value per line, and heartbeats.
 
 use crate::serve::Doors;
 use axum::{
@@ -12,10 +12,10 @@ use std::{error::Error, future::ready, io, time::Duration};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// A reader can tell a quiet orchestrator from a dead one after twice this long.
+/// A reader can detect a dead orchestrator after twice this time.
 pub const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Lines that may wait for a slow reader.
+/// Queued lines of a slow reader.
 const LINES_QUEUED_MAX: usize = 64;
 
 /// The writing end of a stream.
@@ -23,7 +23,7 @@ pub struct Lines {
     sender: mpsc::Sender<Bytes>,
 }
 
-/// The stream cannot go on: its reader sees that it broke off.
+/// The stream failed: its reader sees that it broke off.
 pub struct Broken(io::Error);
 
 impl Lines {
@@ -41,20 +41,20 @@ impl Broken {
     }
 }
 
-/// A stream whose lines `write` writes. It ends with `write`, with its reader, or when the doors
-/// close, whichever comes first.
+/// A stream of the lines that `write` sends. It ends with `write`, with its reader, or at shutdown,
+/// whichever comes first.
 ///
-/// Its writer runs only while the answer is being sent: with the reader it is gone.
+/// `write` runs only while the answer is being sent; it is dropped with the reader.
 pub fn stream<W: Future<Output = Result<(), Broken>> + Send + 'static>(
     doors: &Doors,
     write: impl FnOnce(Lines) -> W,
 ) -> Response {
-    let guest = doors.clients.enter();
+    let guard = doors.open_requests.enter();
     let mut closing = doors.closing.subscribe();
     let (sender, lines) = mpsc::channel(LINES_QUEUED_MAX);
     let writing = write(Lines { sender });
     let writing = async move {
-        let _guest = guest;
+        let _guard = guard;
         tokio::select! {
             written = writing => written.err().map(|it| Err(it.0)),
             _ = closing.wait_for(|it| *it) => None,

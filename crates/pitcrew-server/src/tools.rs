@@ -1,6 +1,6 @@
-//! Tool calls, carried out for whoever makes them, through whatever door they came.
+//! Executes tool calls of all callers, on all endpoints.
 //!
-//! Orders go to the kernel, which decides. What is only looked at is answered from the views.
+//! Commands go to the kernel, which decides. Reads are answered from the views.
 
 mod caller;
 mod desk;
@@ -27,13 +27,13 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Why a call was not carried out.
+/// Why a call was not executed.
 pub enum Refused {
-    /// The caller is told, and can do better.
+    /// The caller gets the message and can correct the call.
     Told(String),
-    /// Not for the caller to know: whoever carries its calls asks the next orchestrator.
+    /// Not visible to the caller: the bridge repeats the call with the next orchestrator.
     ShuttingDown(String),
-    /// It goes on; whoever asks again under the same nonce finds it.
+    /// Still in progress; repeating the call with the same nonce finds it.
     Held,
 }
 
@@ -48,13 +48,13 @@ impl From<Rejection> for Refused {
     }
 }
 
-/// One call on its way.
+/// One call in progress.
 pub struct Calling<'a> {
     pub doors: &'a Arc<Doors>,
     pub caller: Caller,
-    /// The caller's own name for the call. One that comes again is carried out once.
+    /// The caller's id of the call. A repeated call is executed once.
     pub nonce: Option<String>,
-    /// How long the answer may be held; absent: as long as it takes.
+    /// How long the answer may be delayed; `None`: no limit.
     pub held_until: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ impl Calling<'_> {
         self.check_visible(name).await?;
         let call = match ToolCall::parse(name, arguments) {
             Err(ToolCallError::Unnamed { .. }) => {
-                ToolCall::parse_named(name, arguments, &names::Known::by(self).await?)
+                ToolCall::parse_named(name, arguments, &names::VisibleNames::by(self).await?)
             }
             call => call,
         };
@@ -89,10 +89,10 @@ impl Calling<'_> {
         }
     }
 
-    /// What is not shown is not carried out either.
+    /// A tool that is not visible cannot be called either.
     async fn check_visible(&self, name: &str) -> Result<(), Refused> {
         let visible = visible(self.caller.role(self.doors).await);
-        // A worker that ends its work by the other name has said what it means.
+        // A worker may use the other name for ending its work.
         let wanted = match canonical_name(name) {
             Some(COMPLETE_TASK | SUBTASK_COMPLETE) if self.caller != Caller::Client => {
                 return Ok(());
@@ -119,12 +119,12 @@ impl Calling<'_> {
         Err(Refused::Told(format!("`{name}` is not for you{why}; there are: {known}")))
     }
 
-    /// Gives the order on the caller's behalf.
+    /// Sends a command on behalf of the caller.
     async fn order(&self, order: Command) -> Result<pitcrew_runtime::Accepted, Refused> {
         Ok(self.try_order(order).await?)
     }
 
-    /// The same, for whoever can do something about a rejection.
+    /// The same, for callers that handle a rejection.
     async fn try_order(&self, order: Command) -> Result<pitcrew_runtime::Accepted, Rejection> {
         let order = match &self.nonce {
             Some(nonce) => Command::Once { nonce: nonce.clone(), order: Box::new(order) },

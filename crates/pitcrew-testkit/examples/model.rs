@@ -1,4 +1,4 @@
-//! The scripted model, for trying things by hand: `cargo xtask model --port 8080`.
+//! The scripted model, for manual experiments: `cargo xtask model --port 8080`.
 
 use pitcrew_testkit::model::ModelServer;
 
@@ -19,7 +19,7 @@ fn main() {
             server.wait();
         }
         Err(error) => {
-            eprintln!("error: port {port} on 127.0.0.1 cannot be used: {error}");
+            eprintln!("error: failed to open port {port} on 127.0.0.1: {error}");
             std::process::exit(1);
         }
     }

@@ -1,4 +1,4 @@
-//! Real agents: where they are, and how they are installed for the user of a sandbox.
+//! Real agents: where they are installed, and how a sandbox uses them.
 
 mod scripted;
 
@@ -6,24 +6,25 @@ use crate::Sandbox;
 use scripted::Scripted;
 use std::{env, fs, path::PathBuf};
 
-/// The agents and their versions, which `cargo xtask agents install` installs.
+/// The agents and versions that `cargo xtask agents install` installs.
 const LIST: &str = include_str!("../agents.txt");
 
 /// An agent that is installed on this machine.
 pub struct RealAgent {
     pub name: &'static str,
     pub version: &'static str,
-    /// Where its program is.
+    /// The path of its program.
     folder: PathBuf,
 }
 
 impl RealAgent {
-    /// The names of all that can be installed.
+    /// The names of all agents in the list.
     pub fn names() -> Vec<&'static str> {
         listed().map(|it| it[0]).collect()
     }
 
-    /// Finds it where `cargo xtask agents install` puts it; the error says what to do.
+    /// Finds an agent installed by `cargo xtask agents install`; the error explains how to install
+    /// it.
     pub fn find(name: &str) -> Result<Self, String> {
         let line = listed().find(|it| it[0] == name).unwrap_or_default();
         let [name, package, version, program, ..] = line[..] else {
@@ -43,7 +44,7 @@ impl RealAgent {
         }
     }
 
-    /// Installs it for the user of the sandbox, and sends it to the model at `url`.
+    /// Makes it available in the sandbox, and points it to the model at `url`.
     pub fn join(&self, sandbox: &mut Sandbox, url: &str) {
         let Scripted { variables, files } = Scripted::new(self.name, url);
         for (path, text) in files {

@@ -1,9 +1,9 @@
-//! Bytes that others wrote: a folder of samples, and endless variations on them.
+//! Fuzzing of parsers: a folder of samples, and random mutations of them.
 //!
-//! `crates/CRATE/tests/corpus/PARSER` holds one input a file, named for what it is: good ones,
-//! nasty ones, and whatever once made the parser fail. A parser is tried on each of them, and on
-//! changes that keep enough of their structure to get past its first look. An input that fails is
-//! made as small as possible and put into the folder, where it is tried from then on.
+//! `crates/CRATE/tests/corpus/PARSER` contains one input per file with a descriptive name: valid
+//! ones, malicious ones, and all inputs on which the parser ever failed. The parser runs on each of
+//! them, and on mutations that keep enough structure to get past its first checks. A failing input
+//! is minimized and added to the folder, so that it is tested from then on.
 
 mod change;
 
@@ -19,11 +19,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// No answer takes this long, whatever the input and however busy the machine.
+/// No parser takes this long, for any input on any machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
-/// Changes of one sample.
+/// Mutations of one sample.
 const CHANGES_MAX: usize = 6;
-/// What a changed sample is cut to.
+/// The largest mutated sample.
 const INPUT_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// The corpus of a parser of this crate, by the name of its folder.
@@ -45,10 +45,10 @@ pub struct Sample {
     pub bytes: Vec<u8>,
 }
 
-/// How many inputs a test tries: a number that suits every day, or `PROPTEST_CASES` if that is more.
+/// The number of inputs of a test: `everyday`, or `PROPTEST_CASES` if that is larger.
 pub fn cases(everyday: u32) -> u32 {
-    let told = std::env::var("PROPTEST_CASES").ok();
-    told.map_or(everyday, |it| it.parse().expect("PROPTEST_CASES is a number")).max(everyday)
+    let configured = std::env::var("PROPTEST_CASES").ok();
+    configured.map_or(everyday, |it| it.parse().expect("PROPTEST_CASES is a number")).max(everyday)
 }
 
 impl Corpus {
@@ -71,7 +71,7 @@ impl Corpus {
         &self.samples
     }
 
-    /// Adds further good inputs to vary, for example lines that are kept elsewhere.
+    /// Adds further valid inputs to mutate, for example lines that are stored elsewhere.
     #[must_use]
     pub fn with(mut self, name: &str, inputs: impl IntoIterator<Item = Vec<u8>>) -> Self {
         let name = |index| format!("{name} {}", index + 1);
@@ -80,7 +80,7 @@ impl Corpus {
         self
     }
 
-    /// Gives every sample and `everyday` changed ones to `check`, which panics where it must not be.
+    /// Passes every sample and `everyday` mutations to `check`, which panics on a bug.
     pub fn check(&self, everyday: u32, check: impl Fn(&[u8])) {
         let check = |bytes: &[u8]| {
             let began = Instant::now();
@@ -109,7 +109,7 @@ impl Corpus {
             Err(TestError::Fail(reason, bytes)) => {
                 let path = self.keep(&bytes);
                 panic!(
-                    "{reason}\nit fails on {}, which is kept: name it for what it is",
+                    "{reason}\nit fails on {}, which was added: give it a descriptive name",
                     path.display()
                 );
             }
@@ -117,7 +117,7 @@ impl Corpus {
         }
     }
 
-    /// Samples after a few changes.
+    /// Samples after a few mutations.
     pub fn changed(&self) -> impl Strategy<Value = Vec<u8>> + use<> {
         let samples: Vec<Vec<u8>> = self.samples.iter().map(|it| it.bytes.clone()).collect();
         let changes = prop::collection::vec(change(), 1..=CHANGES_MAX);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_fails_is_made_small_and_kept() {
+    fn a_failing_input_is_minimized_and_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("good"), r#"{"a":[1,2,{"b":"text"}]}"#).expect("a sample");
         let open = || Corpus::open(folder.path().to_str().expect("UTF-8"));
@@ -160,11 +160,11 @@ mod tests {
         let kept = open();
         let found = kept.samples().iter().find(|it| it.name == "found-1").expect("a file");
         assert!(is_deep(&found.bytes) && found.bytes.len() < 2_000, "{}", found.bytes.len());
-        assert!(panics(|| kept.check(1, |it| assert!(!is_deep(it)))), "it is tried again");
+        assert!(panics(|| kept.check(1, |it| assert!(!is_deep(it)))), "it is tested again");
     }
 
     #[test]
-    fn changes_reach_what_parsers_fall_over() {
+    fn mutations_find_typical_parser_bugs() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("good"), "{\"a\":[1,\"x\"],\n\"b\":null}\n")
             .expect("a sample");

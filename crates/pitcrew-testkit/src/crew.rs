@@ -1,7 +1,7 @@
-//! A crew of real agents with a scripted model, and what can be tried with it.
+//! A crew of real agents with a scripted model, and the trials for it.
 //!
-//! The tests and the table of tested agents stand on the same trials. A trial finds out what holds
-//! and why something does not; it judges nobody.
+//! The tests and the table of tested agents use the same trials. A trial records what works and why
+//! something does not.
 
 mod finding;
 mod requests;
@@ -23,22 +23,22 @@ use std::time::Duration;
 
 /// A sandbox whose backends are real agents, and their model.
 pub struct Crew {
-    // Dropped first: the agents end before their model does.
+    // Dropped first: the agents end before their model.
     pub sandbox: Sandbox,
     pub model: ModelServer,
-    /// How long a step of a trial may take.
+    /// The timeout of one step of a trial.
     pub patience: Duration,
 }
 
 impl Crew {
-    /// `binary` is what is tested.
+    /// `binary` is the program under test.
     pub fn new(binary: &str, agents: &[RealAgent], patience: Duration) -> Self {
         let mut sandbox = Sandbox::new(binary);
         let model = ModelServer::start();
         for agent in agents {
             agent.join(&mut sandbox, &model.url());
         }
-        // The built-in agent is always there.
+        // The built-in agent is always available.
         sandbox.set("PITCREW_MODEL", "openai/scripted");
         sandbox.set("PITCREW_MODEL_PRICE_IN", "3");
         sandbox.set("PITCREW_MODEL_PRICE_OUT", "15");
@@ -58,12 +58,12 @@ impl Crew {
         task.unwrap_or_else(|| panic!("there is no task {key}"))
     }
 
-    /// What the agent of a task said and did.
+    /// The conversation with a task's agent.
     pub fn conversation(&self, key: &str) -> String {
         self.sandbox.pitcrew(&["logs", key]).expect(0).stdout
     }
 
-    /// Waits until `look` finds something, and answers for a person meanwhile.
+    /// Waits until `look` finds something, and meanwhile answers requests for the user.
     fn attend<T>(
         &self,
         requests: &mut Requests,
@@ -73,7 +73,7 @@ impl Crew {
             requests.approve(&self.sandbox);
             look()
         });
-        found.ok_or_else(|| format!("not a word for {} s", self.patience.as_secs()))
+        found.ok_or_else(|| format!("no result within {} s", self.patience.as_secs()))
     }
 
     fn await_end_of(&self, key: &str, requests: &mut Requests) -> Result<TaskView, String> {
@@ -81,7 +81,7 @@ impl Crew {
     }
 }
 
-/// The word for why an attempt failed, and its text.
+/// The kind of an attempt's failure, and its text.
 fn failure_of(attempt: &Attempt) -> Option<(String, String)> {
     let failure = attempt.failure.as_ref()?;
     let value = serde_json::to_value(failure).expect("a failure is plain data");

@@ -1,4 +1,4 @@
-//! An editor that drives an agent: ACP on the agent's standard input and output, one frame a line.
+//! An editor that drives an agent: ACP over the agent's stdin and stdout, one frame per line.
 
 use crate::{PATIENCE, Process};
 use rustix::process::Signal;
@@ -38,13 +38,13 @@ impl Editor {
         Self { child, process, pipe, lines, frames: Vec::new(), requests_count: 0 }
     }
 
-    /// Writes a line, whatever it is.
+    /// Writes any line.
     pub fn write(&mut self, line: &str) {
         let pipe = self.pipe.as_mut().expect("it is open until the end");
         writeln!(pipe, "{line}").expect("the agent reads");
     }
 
-    /// Asks for something; the number of the request.
+    /// Sends a request; returns its number.
     pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
         self.requests_count += 1;
         let id = self.requests_count;
@@ -57,13 +57,13 @@ impl Editor {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
     }
 
-    /// Answers what the agent has asked for.
+    /// Answers a request of the agent.
     pub fn answer(&mut self, request: &Value, result: &Value) {
         let frame = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.write(&frame.to_string());
     }
 
-    /// Asks, and waits for the answer: its result, or its error.
+    /// Sends a request and waits for its result or error.
     #[track_caller]
     pub fn call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         let id = self.ask(method, params);
@@ -79,18 +79,18 @@ impl Editor {
         }
     }
 
-    /// Waits until the agent asks for this.
+    /// Waits for a request of the agent.
     #[track_caller]
     pub fn await_request(&mut self, method: &str) -> Value {
         self.await_frame(|it| it["method"] == method && it.get("id").is_some())
     }
 
-    /// Waits for the next frame of which this holds.
+    /// Waits for the next frame that satisfies a condition.
     #[track_caller]
     pub fn await_frame(&mut self, holds: impl Fn(&Value) -> bool) -> Value {
         loop {
             let Ok(line) = self.lines.recv_timeout(PATIENCE) else {
-                panic!("the agent does not say it:\n{:#?}", self.frames);
+                panic!("the frame did not arrive:\n{:#?}", self.frames);
             };
             let frame: Value = serde_json::from_str(&line).expect("nothing but frames is written");
             self.frames.push(frame.clone());
@@ -100,17 +100,17 @@ impl Editor {
         }
     }
 
-    /// What the agent has told of a kind so far.
+    /// The agent's updates of a kind so far.
     pub fn updates(&self, kind: &str) -> Vec<&Value> {
         let updates = self.frames.iter().map(|it| &it["params"]["update"]);
         updates.filter(|it| it["sessionUpdate"] == kind).collect()
     }
 
-    /// Goes away, as an editor that is closed; the agent's exit code.
+    /// Disconnects like a closed editor; returns the agent's exit code.
     #[track_caller]
     pub fn close(mut self) -> Option<i32> {
         drop(self.pipe.take());
-        assert!(self.process.await_end(PATIENCE), "the agent stays without its editor");
+        assert!(self.process.await_end(PATIENCE), "the agent keeps running without its editor");
         self.child.wait().expect("it can be waited for").code()
     }
 }

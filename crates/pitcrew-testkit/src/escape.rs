@@ -1,4 +1,4 @@
-//! The rows of the table that `cargo xtask escape` makes.
+//! The rows of the table that `cargo xtask escape` writes.
 
 use std::{
     fs::{self, File},
@@ -10,11 +10,11 @@ const ROWS: &str = "PITCREW_ESCAPE_ROWS";
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sandbox.md");
 
-/// An attempt to get out was stopped: `at` a tier or by a part of the product, `by` what.
+/// Records that an escape attempt was stopped: `at` a tier or by a component, `by` a mechanism.
 ///
 /// # Panics
 ///
-/// Where the table in the documentation does not say so.
+/// If the table in the documentation differs.
 pub fn escape_stopped(attempt: &str, at: &str, user: &str, by: &str) {
     if let Ok(path) = std::env::var(ROWS) {
         let mut file = File::options().append(true).create(true).open(path).expect("the rows");
@@ -34,12 +34,12 @@ pub fn escape_stopped(attempt: &str, at: &str, user: &str, by: &str) {
     );
 }
 
-/// The rows of the table in the documentation: what is tried, and what stops it in T3, in T2 and at
+/// The rows of the table in the documentation: the attempt, and what stops it in T3, in T2 and at
 /// the gate.
 ///
 /// # Panics
 ///
-/// Where there is no such table.
+/// If there is no such table.
 pub fn documented_escapes() -> Vec<(String, [String; 3])> {
     let text = fs::read_to_string(DOCUMENT).expect("the documentation");
     let table = text.split("<!-- escape -->").nth(1).expect("a table");

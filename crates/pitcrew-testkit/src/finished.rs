@@ -1,18 +1,18 @@
-//! A command that has ended.
+//! A command that has exited.
 
 use serde_json::Value;
 
 #[derive(Debug)]
 pub struct Finished {
     pub arguments: Vec<String>,
-    /// Absent where a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
 impl Finished {
-    /// Fails the test with everything that is known, unless it ended with `code`.
+    /// Fails the test with all details unless the exit code is `code`.
     #[track_caller]
     #[expect(
         clippy::return_self_not_must_use,
@@ -23,7 +23,7 @@ impl Finished {
         self
     }
 
-    /// Fails the test unless standard output contains `text`.
+    /// Fails the test unless stdout contains `text`.
     #[track_caller]
     #[expect(
         clippy::return_self_not_must_use,
@@ -34,7 +34,7 @@ impl Finished {
         self
     }
 
-    /// Fails the test unless standard error contains `text`.
+    /// Fails the test unless stderr contains `text`.
     #[track_caller]
     #[expect(
         clippy::return_self_not_must_use,
@@ -45,13 +45,13 @@ impl Finished {
         self
     }
 
-    /// Standard output as one JSON document.
+    /// Stdout as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self}"))
     }
 
-    /// Standard output as one JSON document a line.
+    /// Stdout as one JSON document per line.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         let parse = |line: &str| match serde_json::from_str(line) {
@@ -65,7 +65,7 @@ impl Finished {
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let arguments = self.arguments.join(" ");
-        writeln!(f, "`pitcrew {arguments}`, which ended with {:?}", self.code)?;
+        writeln!(f, "`pitcrew {arguments}`, which exited with {:?}", self.code)?;
         writeln!(f, "--- stdout\n{}--- stderr\n{}---", self.stdout, self.stderr)
     }
 }

@@ -1,5 +1,5 @@
-//! Just enough HTTP to ask an orchestrator who it is, whatever state the client is in, and to give it
-//! more orders than programs can be started for.
+//! A minimal HTTP client to query an orchestrator without its command line, and to send it more
+//! commands than processes can be started for.
 
 use std::{
     io::{Read, Write},
@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-/// The body of the answer; none where nobody answers with success.
+/// The body of the answer, or `None` without a successful answer.
 pub fn ask(socket: &Path, token: &str, method: &str, path: &str) -> Option<String> {
     send(socket, token, method, path, "")
 }
 
-/// The same with something to say.
+/// The same with a request body.
 pub fn send(socket: &Path, token: &str, method: &str, path: &str, body: &str) -> Option<String> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(30))).ok()?;

@@ -1,8 +1,8 @@
-//! What end-to-end tests stand on: a hermetic home, a git repository, the real binary.
+//! Support for end-to-end tests: a hermetic home, a git repository, the real binary.
 //!
-//! Nothing outside its temporary folder is touched, and nothing that a test started outlives it:
-//! the orchestrator is stopped at the end, and whatever is left is ended and makes the test fail.
-//! `Corpus` tries parsers on bytes that nobody should write. Never part of the product.
+//! Nothing outside the temporary folder is touched, and no process that a test started outlives it:
+//! the orchestrator is stopped at the end, and remaining processes are killed and fail the test.
+//! `Corpus` fuzzes parsers. Never part of the product.
 
 mod process;
 mod wait;

@@ -1,14 +1,14 @@
-//! A model that does what the prompt says: a server that speaks the APIs of the vendors, so that
-//! real agents can be run without a network, an account or chance.
+//! A scripted model: a server with the vendors' APIs, so that real agents run without a network or
+//! an account, and deterministically.
 //!
-//! The prompt carries a script, one step for each call of the model. Which step is next is read off
-//! the conversation that the agent sends along, so any number of sessions can go on at once. The
-//! language is described in the README of this crate. It never answers what it was not told to.
+//! The prompt contains a script with one step for each model call. The next step is derived from
+//! the conversation that the agent sends, so any number of sessions can run at once. The README of
+//! this crate describes the language. The model never does anything outside its script.
 
 mod script;
 mod conversation;
 mod tools;
-mod outcome;
+mod response;
 mod dialect;
 mod server;
 

@@ -1,13 +1,13 @@
-//! A network with nothing in it but this machine's loopback.
+//! A network namespace with only this machine's loopback.
 
 use crate::skipped;
 use std::process::{Command, Stdio};
 
-/// Set in the process that has such a network.
+/// Set in a process inside such a network.
 const MARKER: &str = "PITCREW_TEST_OFFLINE";
 
-/// Gives up the rights over the network, gets an empty one, and brings its loopback up. Whoever
-/// enters is root in there, as in most containers: not every agent likes that.
+/// Drops network privileges, enters an empty network, and brings its loopback up. The process is
+/// root in it, as in most containers; some agents do not support that.
 const ENTER: &[&str] = &["--user", "--map-root-user", "--net", "sh", "-c"];
 const BEGIN: &str = "ip link set lo up && exec \"$@\"";
 
@@ -16,7 +16,7 @@ pub fn is_offline() -> bool {
     std::env::var_os(MARKER).is_some()
 }
 
-/// Whether this machine lets us make an empty network; the error is its reason.
+/// Whether this machine allows an empty network; the error is the reason.
 pub fn can_be_offline() -> Result<(), String> {
     if is_offline() {
         return Ok(());
@@ -26,8 +26,8 @@ pub fn can_be_offline() -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(complaint) }
 }
 
-/// Runs the body of a test in a process that has no network but its own loopback; where the machine
-/// does not allow it, here.
+/// Runs the body of a test in a process that has no network except its own loopback; if the machine
+/// does not allow it, runs it here.
 ///
 /// `test` is the path of the test, by which the new process finds it.
 #[track_caller]
@@ -51,7 +51,7 @@ pub fn offline(test: &str, body: impl FnOnce()) {
     eprint!("{stderr}");
 }
 
-/// A command in a process that has no network but its own loopback; where the machine does not
+/// A command in a process that has no network except its own loopback; if the machine does not
 /// allow it, in this one.
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]
 pub fn offline_command(words: &[&str]) -> Command {

@@ -1,12 +1,12 @@
-//! Programs of others that our own surfaces are tried with.
+//! Third-party programs for testing our interfaces.
 
 use std::{env, path::PathBuf};
 
-/// The peers and their versions, which `cargo xtask test` installs.
+/// The peers and versions that `cargo xtask test` installs.
 const LIST: &str = include_str!("../peers.txt");
 
 /// The program of a peer, and the folder of the interpreter that it needs on its path; the error
-/// says what is missing.
+/// names what is missing.
 pub fn peer(name: &str) -> Result<(PathBuf, PathBuf), String> {
     let interpreter = program("node")?;
     let folder = interpreter.parent().map(PathBuf::from).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Processes by number and start time, so that none is mistaken for another.
+//! Processes by id and start time, so that a reused id is detected.
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -14,7 +14,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// The process that has this number now.
+    /// The process that has this id now.
     pub fn of(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -32,7 +32,7 @@ impl Process {
         }
     }
 
-    /// Waits for its end; whether it came.
+    /// Waits for its end; returns whether it ended in time.
     pub fn await_end(self, patience: Duration) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else { return true };
         let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
@@ -43,7 +43,7 @@ impl Process {
         poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&time)) == Ok(1)
     }
 
-    /// The living processes that name `text` in their arguments or their environment.
+    /// The living processes with `text` in their arguments or environment.
     pub fn naming(text: &str) -> Vec<(Self, String)> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());

@@ -1,11 +1,11 @@
-//! The interpreter that scripted agents are run with, and the worst of them.
+//! The interpreter for scripted agents, and the worst of them.
 
 use std::process::Command;
 
-/// A program that starts processes without end, where the system limits their number.
+/// A program that starts processes without end, up to the system's limit.
 pub const BOMBS: &str = include_str!("../bombs.py");
 
-/// The interpreter itself: what is first on the path may be a wrapper that needs a home.
+/// The interpreter itself: the first one on the path may be a wrapper that needs a home.
 #[expect(clippy::disallowed_methods, reason = "tests start what they test")]
 pub fn python() -> String {
     let mut python = Command::new("python3");

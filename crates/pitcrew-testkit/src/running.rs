@@ -1,4 +1,4 @@
-//! A command that is under way, with its outputs in pipes.
+//! A running command, with its outputs in pipes.
 
 use crate::{Finished, PATIENCE, Process};
 use rustix::process::Signal;
@@ -14,14 +14,14 @@ pub struct Running {
     arguments: Vec<String>,
     child: Child,
     process: Process,
-    stdout: Heard,
-    stderr: Heard,
+    stdout: PipeOutput,
+    stderr: PipeOutput,
     readers: Vec<JoinHandle<()>>,
 }
 
-/// What came out of a pipe so far.
+/// The output of a pipe so far.
 #[derive(Clone, Default)]
-pub(crate) struct Heard {
+pub(crate) struct PipeOutput {
     text: Arc<(Mutex<Vec<u8>>, Condvar)>,
 }
 
@@ -30,7 +30,7 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
         let process = Process::of(child.id()).expect("it was just started");
-        let (stdout, stderr) = (Heard::default(), Heard::default());
+        let (stdout, stderr) = (PipeOutput::default(), PipeOutput::default());
         let out = child.stdout.take().expect("it is piped");
         let err = child.stderr.take().expect("it is piped");
         let readers = vec![stdout.listen(out), stderr.listen(err)];
@@ -38,29 +38,29 @@ impl Running {
         Self { arguments, child, process, stdout, stderr, readers }
     }
 
-    /// Waits until standard error has the text.
+    /// Waits until stderr contains the text.
     #[track_caller]
     pub fn await_note(&self, text: &str) {
         self.stderr.wait_for(text, 0);
     }
 
-    /// Waits until standard output has the text.
+    /// Waits until stdout contains the text.
     #[track_caller]
     pub fn await_result(&self, text: &str) {
         self.stdout.wait_for(text, 0);
     }
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     pub fn is_over(&self) -> bool {
         self.process.await_end(Duration::ZERO)
     }
 
-    /// What standard error has so far.
+    /// The content of stderr so far.
     pub fn notes(&self) -> String {
         self.stderr.text()
     }
 
-    /// What standard output has so far.
+    /// The content of stdout so far.
     pub fn results(&self) -> String {
         self.stdout.text()
     }
@@ -73,7 +73,7 @@ impl Running {
         self.process.signal(Signal::KILL);
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     #[track_caller]
     pub fn wait(mut self) -> Finished {
         if !self.process.await_end(PATIENCE) {
@@ -101,7 +101,7 @@ impl Drop for Running {
     }
 }
 
-impl Heard {
+impl PipeOutput {
     pub(crate) fn listen(&self, mut pipe: impl Read + Send + 'static) -> JoinHandle<()> {
         let text = self.text.clone();
         thread::spawn(move || {
@@ -119,7 +119,7 @@ impl Heard {
         String::from_utf8_lossy(&heard).into_owned()
     }
 
-    /// Waits until `wanted` comes after the first `from` bytes; where it ends.
+    /// Waits until `wanted` occurs after the first `from` bytes; returns its end.
     #[track_caller]
     pub(crate) fn wait_for(&self, wanted: &str, from: usize) -> usize {
         let deadline = Instant::now() + PATIENCE;

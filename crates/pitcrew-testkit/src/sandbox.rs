@@ -14,10 +14,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What a stopped orchestrator and its agents may take to be gone.
+/// How long a stopped orchestrator and its agents may take to exit.
 const END_TIME_MAX: Duration = Duration::from_mins(1);
 
-/// Everything that a test touches.
+/// The complete environment of a test.
 pub struct Sandbox {
     root: TempDir,
     binary: PathBuf,
@@ -25,7 +25,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A home with a repository that has one commit. `binary` is what is tested.
+    /// A home with a repository that has one commit. `binary` is the program under test.
     pub fn new(binary: &str) -> Self {
         let sandbox = Self::without_repository(binary);
         fs::create_dir(sandbox.repo()).expect("a folder");
@@ -51,19 +51,19 @@ impl Sandbox {
             ("XDG_RUNTIME_DIR".to_owned(), place("run")),
             ("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()),
             ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
-            // Agents meet the test at files beside the repository.
+            // Agents and the test communicate through files beside the repository.
             ("PITCREW_SANDBOX_WRITE".to_owned(), root.path().display().to_string()),
         ];
         Self { root, binary: binary.into(), environment }
     }
 
-    /// Adds or replaces a variable for everything that is started from here on.
+    /// Sets a variable for everything that is started from here on.
     pub fn set(&mut self, name: &str, value: &str) {
         self.environment.retain(|it| it.0 != name);
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Takes a variable away from everything that is started from here on.
+    /// Removes a variable for everything that is started from here on.
     pub fn unset(&mut self, name: &str) {
         self.environment.retain(|it| it.0 != name);
     }
@@ -73,26 +73,26 @@ impl Sandbox {
         self.environment.iter().cloned().collect()
     }
 
-    /// Lets programs of this folder be found, behind all others.
+    /// Appends this folder to the path.
     pub fn add_to_path(&mut self, folder: &Path) {
         let path = self.environment.iter().find(|it| it.0 == "PATH");
         let path = path.map_or("", |it| it.1.as_str());
         self.set("PATH", &format!("{path}:{}", folder.display()));
     }
 
-    /// Lets programs of this folder be found before all others.
+    /// Prepends this folder to the path.
     pub fn prepend_to_path(&mut self, folder: &Path) {
         let path = self.environment.iter().find(|it| it.0 == "PATH");
         let path = path.map_or("", |it| it.1.as_str());
         self.set("PATH", &format!("{}:{path}", folder.display()));
     }
 
-    /// Leaves the folder where it is, for a person to look at.
+    /// Keeps the folder for inspection.
     pub fn keep(&mut self) {
         self.root.disable_cleanup(true);
     }
 
-    /// The folder of everything.
+    /// The top folder.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
@@ -115,14 +115,14 @@ impl Sandbox {
         entries.flatten().map(|it| it.path()).collect()
     }
 
-    /// Writes a file of the repository, with its folders.
+    /// Writes a file of the repository, and creates its folders.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.repo().join(path);
         fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
 
-    /// Writes a plan beside the repository; its path.
+    /// Writes a plan beside the repository; returns its path.
     pub fn plan(&self, text: &str) -> String {
         let path = self.root().join("plan.toml");
         fs::write(&path, text).expect("a file");
@@ -139,7 +139,7 @@ impl Sandbox {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    /// Runs git in the repository; what it printed.
+    /// Runs git in the repository; returns its output.
     #[track_caller]
     pub fn git(&self, arguments: &[&str]) -> String {
         let output = self.command(Path::new("git"), arguments).output().expect("git can be run");
@@ -148,7 +148,7 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// Runs the binary to its end.
+    /// Runs the binary until it exits.
     #[track_caller]
     pub fn pitcrew(&self, arguments: &[&str]) -> Finished {
         self.start(arguments).wait()
@@ -179,21 +179,21 @@ impl Sandbox {
         self.doors().into_iter().find_map(|it| it.health())
     }
 
-    /// What the orchestrator that answers now says at this path, without a program in between.
+    /// The orchestrator's answer for this path, requested directly.
     pub fn look(&self, path: &str) -> Option<String> {
         self.doors().iter().find_map(|it| http::ask(&it.socket, &it.token, "GET", path))
     }
 
-    /// Gives the orchestrator an order without a program in between.
+    /// Sends the orchestrator a command directly.
     #[track_caller]
     pub fn order(&self, command: &serde_json::Value) {
         let (path, body) = (pitcrew_api::paths::COMMANDS, command.to_string());
         let send = |it: &Door| http::send(&it.socket, &it.token, "POST", path, &body);
         let taken = self.doors().iter().find_map(send);
-        assert!(taken.is_some(), "the orchestrator refuses {command}");
+        assert!(taken.is_some(), "the orchestrator rejected {command}");
     }
 
-    /// Ends the orchestrator as a power cut would.
+    /// Kills the orchestrator as a power cut would.
     #[track_caller]
     pub fn kill_orchestrator(&self) {
         let (_, process) = self.orchestrator().expect("an orchestrator runs");
@@ -210,7 +210,7 @@ impl Sandbox {
         command
     }
 
-    /// Where orchestrators of this home would answer.
+    /// The sockets of the orchestrators of this home.
     fn doors(&self) -> Vec<Door> {
         let door = |state: &Path| {
             let token = fs::read_to_string(state.join("token")).ok()?;
@@ -220,7 +220,7 @@ impl Sandbox {
         self.states().iter().filter_map(|it| door(it)).collect()
     }
 
-    /// Stops what runs; whatever does not stop is ended and named.
+    /// Stops everything; kills and names what does not stop.
     fn close(&self) -> Vec<String> {
         for door in self.doors() {
             let Some((_, process)) = door.health() else { continue };
@@ -247,8 +247,8 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let left = self.close();
-        // A test that has failed says enough already.
-        assert!(left.is_empty() || thread::panicking(), "left behind:\n{}", left.join("\n"));
+        // A failed test reports enough already.
+        assert!(left.is_empty() || thread::panicking(), "processes are left:\n{}", left.join("\n"));
     }
 }
 

@@ -1,6 +1,6 @@
-//! What a person sees of what was written to a terminal: as much of one as our commands write for.
+//! A minimal terminal emulator: shows what a person sees of our commands' output.
 
-/// The lines on a screen of endless height, without colours.
+/// The lines on a screen of unlimited height, without colours.
 pub(crate) fn lines(written: &str) -> Vec<String> {
     let mut screen = Screen { lines: vec![Vec::new()], row: 0, column: 0 };
     let mut rest = written.chars();
@@ -43,7 +43,7 @@ impl Screen {
         self.column += 1;
     }
 
-    /// Up by so many lines, and wiping from here to the end. Colours show nothing.
+    /// Cursor up, and clearing from here to the end. Colours are ignored.
     fn obey(&mut self, sequence: &str) {
         if let Some(count) = sequence.strip_suffix('A') {
             self.row = self.row.saturating_sub(count.parse().unwrap_or(1));
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_drawn_over_itself_from_where_the_cursor_is() {
+    fn a_block_is_redrawn_from_the_cursor() {
         assert_eq!(lines("a\r\nbb\r\n\r\u{1b}[1A\u{1b}[0Jc\r\n"), ["a", "c", ""]);
         assert_eq!(lines("bb\r\n^C\u{1b}[1A\u{1b}[0J\rc"), ["cb"], "the column is kept");
     }

@@ -1,11 +1,11 @@
-//! Tests that this machine cannot run: said aloud, and listed for whoever wants none of them.
+//! Tests that this machine cannot run: reported, and listed so that CI can reject them.
 
 use std::{fs::File, io::Write};
 
 /// The file that lists them.
 const LIST: &str = "PITCREW_TEST_SKIPPED";
 
-/// Says that a test, or a part of it, cannot run here.
+/// Reports that a test, or a part of it, cannot run here.
 pub fn skipped(name: &str, reason: &str) {
     if let Ok(path) = std::env::var(LIST) {
         let file = File::options().append(true).create(true).open(path);

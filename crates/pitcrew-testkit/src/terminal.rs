@@ -1,6 +1,6 @@
-//! A command at a terminal, with a person who types.
+//! A command at a terminal, with a user who types.
 
-use crate::{PATIENCE, Process, running::Heard, screen};
+use crate::{PATIENCE, Process, running::PipeOutput, screen};
 use rustix::{
     process::Signal,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -17,8 +17,8 @@ pub struct Terminal {
     child: Child,
     process: Process,
     keyboard: File,
-    screen: Heard,
-    /// What was looked at already.
+    screen: PipeOutput,
+    /// The output that was matched already.
     seen: usize,
 }
 
@@ -34,16 +34,16 @@ impl Terminal {
         let end = || OpenOptions::new().read(true).write(true).open(&name).expect("the other end");
         command.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end());
         let child = command.spawn().expect("the binary can be started");
-        // Our copies of the other end are closed with the command, so that its end is seen.
+        // Our copies of the other end are closed with the command, so that its exit is noticed.
         drop(command);
         let process = Process::of(child.id()).expect("it was just started");
         let keyboard = File::from(master);
-        let screen = Heard::default();
+        let screen = PipeOutput::default();
         screen.listen(keyboard.try_clone().expect("a further handle"));
         Self { child, process, keyboard, screen, seen: 0 }
     }
 
-    /// Waits until the screen shows the text, after what was waited for before.
+    /// Waits until the screen shows the text, after the previously matched text.
     #[track_caller]
     pub fn await_text(&mut self, text: &str) {
         self.seen = self.screen.wait_for(text, self.seen);
@@ -53,16 +53,16 @@ impl Terminal {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).expect("the terminal is open");
     }
 
-    /// What Ctrl-C does: the terminal shows it, and the command gets the signal.
+    /// Simulates Ctrl-C: the terminal shows it, and the command gets the signal.
     pub fn interrupt(&mut self) {
         let shown = self.screen.text().len();
         self.keyboard.write_all(b"\x03").expect("the terminal is open");
-        // The terminal drops what was written to it and not shown yet, so the order matters.
+        // The terminal discards output that was not shown yet, so the order matters.
         self.screen.wait_for("^C", shown);
         self.interrupt_unseen();
     }
 
-    /// Ctrl-C once more, which a command that is about to end may not live to see.
+    /// A second Ctrl-C, which a command that is exiting may not receive.
     pub fn interrupt_unseen(&self) {
         self.process.signal(Signal::INT);
     }
@@ -76,12 +76,12 @@ impl Terminal {
         screen::lines(&self.text())
     }
 
-    /// Everything that was shown, escapes included.
+    /// The complete output, including escapes.
     pub fn text(&self) -> String {
         self.screen.text()
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits until it exits; returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {
         assert!(self.process.await_end(PATIENCE), "it does not end:\n{}", self.text());

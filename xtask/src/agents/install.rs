@@ -1,13 +1,13 @@
-//! Installs agents, in a folder that outlives the build.
+//! Installs agents into a folder that outlives the build.
 //!
-//! Packages come from wherever this machine's npm and pip take them. Nothing is written but the
-//! folder of the agents and the caches of those two.
+//! Packages come from the registries that this machine's npm and pip are configured with. Writes
+//! only the folder of the agents and the caches of npm and pip.
 
 use super::list::{Agent, Shelf, Source, Use, folder, listed, peers};
 use crate::program::{Failure, command};
 use std::{env, fs, path::Path, process::Stdio};
 
-/// Installs what the tests need. Says loudly what it could not: the tests for it are then skipped.
+/// Installs what the tests need. Prints what failed: those tests are skipped.
 pub fn install_for_tests() {
     let installed = listed().and_then(|agents| {
         install(&agents.iter().filter(|it| it.purpose == Use::InTests).collect::<Vec<_>>())
@@ -31,7 +31,7 @@ fn install_on(shelf: Shelf, agents: &[&Agent]) -> Result<(), Failure> {
     for agent in agents {
         let place = folder.join(format!("{}-{}", agent.name, agent.version));
         let result = if place.join(agent.programs()).join(&agent.program).exists() {
-            Ok("is there")
+            Ok("is installed")
         } else {
             install_one(agent, &place).map(|()| "was installed")
         };
@@ -43,15 +43,15 @@ fn install_on(shelf: Shelf, agents: &[&Agent]) -> Result<(), Failure> {
     if failures.is_empty() { Ok(()) } else { Err(Failure(failures.join("\n"))) }
 }
 
-/// Installs beside the place and moves it there when it is complete.
+/// Installs into a temporary folder, which is moved when it is complete.
 fn install_one(agent: &Agent, place: &Path) -> Result<(), Failure> {
     let told = |what: &str, error: &dyn std::fmt::Display| Failure(format!("{what}: {error}"));
     let fresh = place.with_extension(format!("new-{}", std::process::id()));
-    fs::create_dir_all(&fresh).map_err(|it| told("its folder cannot be made", &it))?;
+    fs::create_dir_all(&fresh).map_err(|it| told("failed to create its folder", &it))?;
     let result = fill(agent, &fresh);
-    // Another run may have been quicker: its copy is as good.
+    // Another run may have been faster: its copy is as good.
     let moved = result.and_then(|()| match fs::rename(&fresh, place) {
-        Err(error) if !place.exists() => Err(told("it cannot be moved to its place", &error)),
+        Err(error) if !place.exists() => Err(told("failed to move it to its place", &error)),
         Ok(()) | Err(_) => Ok(()),
     });
     fs::remove_dir_all(&fresh).ok();
@@ -66,7 +66,7 @@ fn fill(agent: &Agent, folder: &Path) -> Result<(), Failure> {
     if folder.join(agent.programs()).join(&agent.program).exists() {
         Ok(())
     } else {
-        Err(Failure(format!("{} has no program `{}`", agent.package, agent.program)))
+        Err(Failure(format!("{} contains no program `{}`", agent.package, agent.program)))
     }
 }
 
@@ -82,7 +82,7 @@ fn from_npm(agent: &Agent, script: Option<&str>, folder: &Path) -> Result<(), Fa
     }
 }
 
-/// By `uv`, which can loosen a pin and makes folders that can be moved.
+/// Uses `uv`, which can override a pin and creates folders that can be moved.
 fn from_pypi(agent: &Agent, loosened: Option<&str>, folder: &Path) -> Result<(), Failure> {
     let python = python()?;
     let remedy = "install Python with venv and pip";
@@ -98,10 +98,10 @@ fn from_pypi(agent: &Agent, loosened: Option<&str>, folder: &Path) -> Result<(),
     let overrides = ["--override", "loosened.txt", package.as_str()];
     succeed(&uv, &[&add[..], &overrides].concat(), folder, remedy)?;
     fs::remove_dir_all(folder.join("tool"))
-        .map_err(|it| Failure(format!("its folder cannot be written: {it}")))
+        .map_err(|it| Failure(format!("failed to write to its folder: {it}")))
 }
 
-/// The interpreter itself: what is on the path may be a wrapper for one that is not chosen.
+/// The interpreter itself: the one on the path may be a wrapper.
 fn python() -> Result<String, Failure> {
     let asks = "import sys; assert sys.version_info >= (3, 12); print(sys.executable)";
     let versions = env::home_dir().map(|it| it.join(".pyenv/versions"));
@@ -115,14 +115,14 @@ fn python() -> Result<String, Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|it| Failure(format!("its folder cannot be written: {it}")))
+    fs::write(path, text).map_err(|it| Failure(format!("failed to write to its folder: {it}")))
 }
 
 fn succeed(program: &str, words: &[&str], folder: &Path, remedy: &str) -> Result<(), Failure> {
     println!("$ {program} {}", words.join(" "));
     match command(program, words).current_dir(folder).status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure(format!("`{program}` ended with {status}"))),
-        Err(error) => Err(Failure(format!("`{program}` cannot be started ({error}); {remedy}"))),
+        Ok(status) => Err(Failure(format!("`{program}` failed: {status}"))),
+        Err(error) => Err(Failure(format!("failed to start `{program}` ({error}); {remedy}"))),
     }
 }

@@ -1,10 +1,10 @@
-//! The list of agents, and where they are kept.
+//! The list of agents and their folder.
 
 use crate::program::{Failure, root};
 use std::{env, fs, path::PathBuf};
 
 pub const LIST: &str = "crates/pitcrew-testkit/agents.txt";
-/// Programs of others that our own surfaces are tried with, in the same form.
+/// Third-party programs for testing our interfaces, in the same format.
 const PEERS: &str = "crates/pitcrew-testkit/peers.txt";
 
 /// What is installed, and where.
@@ -15,7 +15,7 @@ pub enum Shelf {
 }
 
 impl Shelf {
-    /// Says where they are, for machines that keep caches elsewhere.
+    /// The variable that overrides the folder.
     fn variable(self) -> &'static str {
         match self {
             Self::Agents => "PITCREW_AGENTS",
@@ -41,15 +41,15 @@ pub struct Agent {
     pub purpose: Use,
 }
 
-/// Where its package is from.
+/// The source of its package.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Source {
     Npm {
-        /// Has to be run when the package is there.
+        /// Must be run after the package is installed.
         script: Option<String>,
     },
     PyPi {
-        /// A package whose pinned version need not be the one.
+        /// A package whose pinned version may be overridden.
         loosened: Option<String>,
     },
 }
@@ -61,7 +61,7 @@ pub enum Use {
 }
 
 impl Agent {
-    /// The folder of its programs, inside its own.
+    /// The folder of its programs, below its own.
     pub fn programs(&self) -> &'static str {
         match self.source {
             Source::Npm { .. } => "node_modules/.bin",
@@ -89,7 +89,7 @@ pub fn peers() -> Result<Vec<Agent>, Failure> {
 fn read(list: &str) -> Result<Vec<Agent>, Failure> {
     let path = root().join(list);
     let text = fs::read_to_string(&path)
-        .map_err(|error| Failure(format!("`{}` cannot be read: {error}", path.display())))?;
+        .map_err(|error| Failure(format!("failed to read `{}`: {error}", path.display())))?;
     parse(&text)
 }
 
@@ -107,7 +107,7 @@ fn parse(text: &str) -> Result<Vec<Agent>, Failure> {
             [name, package, version, program, last] => {
                 ([name, package, version, program], Some(last.to_owned()))
             }
-            _ => return Err(Failure(format!("{LIST} has a line that is no agent: {line}"))),
+            _ => return Err(Failure(format!("invalid line in {LIST}: {line}"))),
         };
         let [name, package, version, program] = named.map(str::to_owned);
         let (source, package) = match package.strip_prefix("pypi:") {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_agents_can_be_read() {
+    fn the_list_of_agents_parses() {
         let agents = listed().expect("a list");
         let in_tests = agents.iter().filter(|it| it.purpose == Use::InTests);
         let in_tests: Vec<&str> = in_tests.map(|it| it.name.as_str()).collect();
@@ -132,8 +132,8 @@ mod tests {
         let has = |source: fn(&Source) -> bool| agents.iter().any(|it| source(&it.source));
         assert!(has(|it| matches!(it, Source::Npm { script: Some(_) })));
         assert!(has(|it| matches!(it, Source::PyPi { loosened: Some(_) })));
-        let failure = parse("goose 1").expect_err("words are missing");
-        assert!(failure.to_string().contains("no agent: goose 1"), "{failure}");
+        let failure = parse("goose 1").expect_err("fields are missing");
+        assert!(failure.to_string().contains("goose 1"), "{failure}");
         let peers = peers().expect("a list");
         assert!(peers.iter().any(|it| it.name == "inspector" && it.purpose == Use::InTests));
     }

@@ -1,4 +1,4 @@
-//! Tries agents, each with the same plan and the same troubles, and keeps the table of all.
+//! Tries agents, each with the same plan and the same faults, and stores the results.
 
 use super::{install, list::Agent};
 use crate::program::{self, Failure, root, run_cargo};
@@ -6,32 +6,32 @@ use std::fs;
 
 const DOCUMENT: &str = "docs/agents-tested.md";
 
-/// Tries these and shows what they can do.
+/// Tries some agents and prints the results.
 pub fn some(agents: &[&Agent]) -> Result<(), Failure> {
     let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
     print!("{}", measured(agents, &names)?);
     Ok(())
 }
 
-/// Tries all, the built-in one too, and writes the document.
+/// Tries all agents, including the built-in one, and writes the document.
 pub fn all(agents: &[Agent]) -> Result<(), Failure> {
     write(&measured(&agents.iter().collect::<Vec<_>>(), &[])?)
 }
 
-/// Writes the document from what was found when each was tried last.
+/// Writes the document from the stored results.
 pub fn table() -> Result<(), Failure> {
     write(&example(&["--table"])?)
 }
 
 fn write(document: &str) -> Result<(), Failure> {
     fs::write(root().join(DOCUMENT), document)
-        .map_err(|error| Failure(format!("`{DOCUMENT}` cannot be written: {error}")))?;
+        .map_err(|error| Failure(format!("failed to write `{DOCUMENT}`: {error}")))?;
     println!("{DOCUMENT} is written");
     Ok(())
 }
 
 fn measured(agents: &[&Agent], names: &[&str]) -> Result<String, Failure> {
-    // One that cannot be installed is in the table, with the reason.
+    // An agent that cannot be installed is listed with the reason.
     if let Err(failure) = install::install(agents) {
         println!("WARNING {failure}");
     }

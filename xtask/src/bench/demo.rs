@@ -1,7 +1,7 @@
-//! Runs the demo and watches the memory of its processes.
+//! Runs the demo and samples the memory of its processes.
 //!
-//! A process belongs to the demo when it runs the binary that was just built and did not run
-//! before; what it is for is its first argument. Reads `/proc`, so it works on Linux only.
+//! A process belongs to the demo if it runs the binary that was just built and did not run before;
+//! its first argument is its role. Reads `/proc`, so it works on Linux only.
 
 use super::json::{Row, Value};
 use crate::program::{self, Failure};
@@ -16,7 +16,7 @@ use std::{
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 
-/// The most resident memory in KiB that a process had, by what it is for.
+/// The peak resident memory in KiB of a process, by role.
 type Peaks = BTreeMap<String, u64>;
 
 pub fn measure() -> Result<Vec<Row>, Failure> {
@@ -30,21 +30,21 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// The binary beside the one that runs now, so that a chosen target folder stays chosen.
+/// The binary beside the running one, so that a custom target folder is respected.
 fn release_binary() -> Result<PathBuf, Failure> {
-    let failed = |error| Failure(format!("the built binary cannot be found: {error}"));
+    let failed = |error| Failure(format!("failed to find the built binary: {error}"));
     let this = std::env::current_exe().map_err(failed)?;
     let target = this.ancestors().nth(2).expect("cargo puts binaries into target/PROFILE");
     target.join("release/pitcrew").canonicalize().map_err(failed)
 }
 
-/// Runs the program to its end, and samples the processes of its binary meanwhile.
-#[expect(clippy::disallowed_methods, reason = "a sampler has nothing to wait for but time")]
+/// Runs the program until it exits, and samples the processes of its binary.
+#[expect(clippy::disallowed_methods, reason = "a sampler waits for time only")]
 fn watch(binary: &Path, arguments: &[&str]) -> Result<(f64, Peaks), Failure> {
     let before: BTreeSet<u32> = processes(binary).into_iter().map(|it| it.id).collect();
     let mut peaks = Peaks::new();
     let began = Instant::now();
-    let failed = |error| Failure(format!("the demo cannot be run: {error}"));
+    let failed = |error| Failure(format!("failed to run the demo: {error}"));
     let mut child =
         program::command(binary, arguments).stdout(Stdio::null()).spawn().map_err(failed)?;
     let status = loop {
@@ -58,7 +58,7 @@ fn watch(binary: &Path, arguments: &[&str]) -> Result<(f64, Peaks), Failure> {
         }
     };
     if !status.success() {
-        return Err(Failure(format!("the demo ended with {status}")));
+        return Err(Failure(format!("the demo failed: {status}")));
     }
     Ok((began.elapsed().as_secs_f64(), peaks))
 }
@@ -70,7 +70,7 @@ struct Process {
     peak_rss_kib: u64,
 }
 
-/// The processes that run the binary now. One that ends meanwhile is left out.
+/// The processes that run the binary now. One that exits meanwhile is left out.
 fn processes(binary: &Path) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| read_process(&entry.path(), binary)).collect()
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watched_program_is_seen_with_its_memory() {
+    fn samples_the_memory_of_a_program() {
         let shell = Path::new("/bin/sh").canonicalize().expect("a shell");
         let wait = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
         let (seconds, peaks) = watch(&shell, &["-c", wait]).expect("it ends well");
@@ -112,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn a_demo_that_fails_is_no_figure() {
+    fn a_failed_demo_is_an_error() {
         let shell = Path::new("/bin/sh").canonicalize().expect("a shell");
         let failure = watch(&shell, &["-c", "exit 4"]).expect_err("it fails");
-        assert_eq!(failure.to_string(), "the demo ended with exit status: 4");
+        assert_eq!(failure.to_string(), "the demo failed: exit status: 4");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What the figures have to be. A figure that is not there misses no goal.
+//! The goals for the figures. A missing figure misses no goal.
 
 use super::json::{Row, Value};
 
-/// One figure of one bench, and how large it may be.
+/// The limit for one figure of one bench.
 struct Goal {
     bench: &'static str,
-    /// Only rows that have this word in this column.
+    /// Applies only to rows with this value in this column.
     only: Option<(&'static str, &'static str)>,
     column: &'static str,
     bound: Bound,
@@ -49,7 +49,7 @@ const GOALS: &[Goal] = &[
     goal("box", "more_ms", Bound::AtMost(20.0)),
 ];
 
-/// The goals of a bench that its rows miss, a line for each.
+/// The goals of a bench that its rows miss, one line for each.
 pub fn missed(bench: &str, rows: &[Row]) -> Vec<String> {
     let of_bench = || GOALS.iter().filter(|it| it.bench == bench);
     rows.iter().flat_map(|row| of_bench().filter_map(|it| it.missed_by(row))).collect()
@@ -71,7 +71,7 @@ impl Goal {
         };
         let which = self.only.map(|it| format!(" of {}", it.1)).unwrap_or_default();
         let said =
-            || format!("{}: {}{which} is {text}, and should be {bound}", self.bench, self.column);
+            || format!("{}: {}{which} is {text}, but should be {bound}", self.bench, self.column);
         (!fits).then(said)
     }
 }
@@ -86,31 +86,31 @@ mod tests {
         missed(bench, &[read(line).expect("a row")])
     }
 
-    /// A queue that is too slow fails its bench.
+    /// A slow queue fails its bench.
     #[test]
-    fn a_queue_that_takes_too_few_messages_misses_its_goal() {
+    fn a_slow_queue_misses_its_goal() {
         let slow = r#"{"messages":20000,"messages_per_s":99,"hop_p50_ms":0.20}"#;
-        let told = "queue: messages_per_s is 99, and should be at least 10000";
+        let told = "queue: messages_per_s is 99, but should be at least 10000";
         assert_eq!(missed_by("queue", slow), [told]);
         let quick = r#"{"messages":20000,"messages_per_s":44000,"hop_p50_ms":0.20}"#;
         assert_eq!(missed_by("queue", quick), [""; 0]);
     }
 
-    /// A sub-task that waits longer for its agent fails the bench.
+    /// A sub-task that waits too long for its agent fails the bench.
     #[test]
-    fn a_sub_task_that_starts_late_misses_its_goal() {
+    fn a_late_sub_task_misses_its_goal() {
         let row = |workspace: &str, ms: &str, ratio: &str| {
             format!(r#"{{"workspace":"{workspace}","spawn_ms":{ms},"ratio":{ratio}}}"#)
         };
         assert_eq!(missed_by("spawn", &row("read_only", "99.9", "2.0")), [""; 0]);
         assert_eq!(missed_by("spawn", &row("isolated", "180.0", "1.1")), [""; 0]);
-        let late = "spawn: spawn_ms of read_only is 100.1, and should be at most 100";
+        let late = "spawn: spawn_ms of read_only is 100.1, but should be at most 100";
         assert_eq!(missed_by("spawn", &row("read_only", "100.1", "0.5")), [late]);
-        let late = "spawn: ratio of isolated is 1.4, and should be at most 1.3";
+        let late = "spawn: ratio of isolated is 1.4, but should be at most 1.3";
         assert_eq!(missed_by("spawn", &row("isolated", "80.0", "1.4")), [late]);
     }
 
-    /// The rows of a table in the document of figures.
+    /// The rows of a table in the document.
     fn published(bench: &str) -> Vec<Row> {
         let document = program::root().join("docs/benchmarks.md");
         let text = fs::read_to_string(document).expect("the figures");
@@ -128,7 +128,7 @@ mod tests {
         lines.skip(1).map(|it| keys.iter().cloned().zip(it.iter().map(value)).collect()).collect()
     }
 
-    /// S4-146: the figures that were measured last and are published.
+    /// S4-146: the published figures of the last measurement.
     #[test]
     fn published_figures_meet_their_goals() {
         for (bench, column) in [("spawn", "spawn_ms"), ("queue", "messages_per_s")] {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_misses_nothing() {
+    fn a_missing_figure_misses_no_goal() {
         assert_eq!(missed_by("symbols", r#"{"files":100,"ctags_ms":"no ctags here"}"#), [""; 0]);
         assert_eq!(missed_by("demo", r#"{"seconds":600}"#), [""; 0]);
     }

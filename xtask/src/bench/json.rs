@@ -1,17 +1,17 @@
 //! Reads and writes flat JSON objects: the lines that a bench prints.
 //!
-//! The order of the keys is kept, because it is the order of the columns. Never reads lists or
-//! objects inside objects.
+//! The order of the keys is preserved, because it is the order of the columns. Nested lists and
+//! objects are rejected.
 
 use std::{iter::Peekable, str::Chars};
 
-/// One row: keys and values in the order in which they were printed.
+/// One row: keys and values in the printed order.
 pub type Row = Vec<(String, Value)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Text(String),
-    /// A number, `true`, `false` or `null`, as it was printed.
+    /// A number, `true`, `false` or `null`, as printed.
     Bare(String),
 }
 
@@ -67,7 +67,7 @@ impl Reader<'_> {
         if is_word || text.parse::<f64>().is_ok_and(f64::is_finite) {
             Ok(Value::Bare(text))
         } else {
-            Err(format!("`{text}` is no value"))
+            Err(format!("`{text}` is not a value"))
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_again_in_the_same_order() {
+    fn rows_round_trip_in_order() {
         for line in [
             r#"{"name":"bare loop","rows":1000,"ratio":0.82,"ok":true,"note":null}"#,
             r#"{"z":-1.5e3,"a":"\"quoted\" \\ \u0007 grün"}"#,
@@ -159,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_flat_object_is_refused() {
+    fn other_input_is_rejected() {
         for (line, reason) in [
             ("", "the end instead of `{`"),
             ("warming up", "`w` instead of `{`"),
             (r#"{"a":1"#, "the end instead of `}`"),
             (r#"{"a":1} x"#, "` ` after the object"),
             (r#"{"a":[1]}"#, "a list or object inside the object"),
-            (r#"{"a":yes}"#, "`yes` is no value"),
-            (r#"{"a":inf}"#, "`inf` is no value"),
+            (r#"{"a":yes}"#, "`yes` is not a value"),
+            (r#"{"a":inf}"#, "`inf` is not a value"),
             (r#"{"a":"#, "the end instead of a value"),
             (r#"{"a":"x"#, "the end inside a string"),
         ] {

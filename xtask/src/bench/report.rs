@@ -1,4 +1,4 @@
-//! Puts tables into the document that holds the figures.
+//! Writes tables into the document with the figures.
 
 use crate::program::{self, Failure};
 use std::fs;
@@ -25,7 +25,7 @@ fn markers(name: &str) -> (String, String) {
     (format!("<!-- bench {name} -->"), format!("<!-- end {name} -->"))
 }
 
-/// The document with `block` between the markers of `name`; none where it has no such markers.
+/// The document with `block` between the markers of `name`; `None` if it has no such markers.
 fn replace(document: &str, name: &str, block: &str) -> Option<String> {
     let (open, close) = markers(name);
     let (before, rest) = document.split_once(&open)?;
@@ -33,7 +33,7 @@ fn replace(document: &str, name: &str, block: &str) -> Option<String> {
     Some(format!("{before}{open}\n{block}{close}{after}"))
 }
 
-/// The machine in a few words, since figures mean nothing without it.
+/// A short description of the machine.
 fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -59,19 +59,19 @@ Words.
 ";
 
     #[test]
-    fn only_the_table_of_the_bench_changes() {
+    fn replaces_only_the_table_of_the_bench() {
         let text = replace(DOCUMENT_TEXT, "journal", "new\n").expect("there is a place");
         assert_eq!(text, DOCUMENT_TEXT.replace("old", "new"));
         assert_eq!(replace(&text, "journal", "old\n").as_deref(), Some(DOCUMENT_TEXT));
     }
 
     #[test]
-    fn a_document_without_a_place_is_refused() {
+    fn a_document_without_markers_is_rejected() {
         assert_eq!(replace(DOCUMENT_TEXT, "start", "new\n"), None);
     }
 
     #[test]
-    fn the_document_has_a_place_for_every_bench() {
+    fn the_document_has_markers_for_every_bench() {
         let text = fs::read_to_string(program::root().join(DOCUMENT)).expect("the document");
         for bench in super::super::Bench::ALL {
             assert!(replace(&text, bench.name(), "x").is_some(), "{}", bench.name());

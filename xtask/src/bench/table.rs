@@ -12,7 +12,7 @@ struct Column {
 #[derive(Clone, Copy)]
 enum Side {
     Left,
-    /// Numbers stand right.
+    /// Numbers are right-aligned.
     Right,
 }
 

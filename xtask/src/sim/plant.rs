@@ -1,4 +1,4 @@
-//! Plants one bug at a time in a copy of the sources, and has the simulator find it.
+//! Plants one bug at a time in a copy of the sources, and checks that the simulator finds it.
 
 use super::mutants::{MUTANTS, Mutant};
 use crate::program::{self, Failure};
@@ -8,36 +8,36 @@ use std::{
     time::Instant,
 };
 
-/// A bug that is not found by then is not found.
+/// A bug that is not found within this many seeds counts as not caught.
 const SEEDS_MAX: &str = "10000";
 
-/// What the copy needs to be built.
+/// The files that the copy needs to build.
 const PARTS: &[&str] = &["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "xtask"];
 
-/// Most bugs are found at once: what takes time is the build.
+/// Most bugs are found immediately; building takes the time.
 const QUICK: &[&str] = &[
     "--config=profile.dev.debug=false",
     "--config=profile.dev.package.pitcrew-kernel.opt-level=1",
     "--config=profile.dev.package.pitcrew-sim.opt-level=1",
 ];
 
-/// What became of one planted bug.
+/// The result for one planted bug.
 enum Verdict {
     Caught {
         seed: String,
         invariant: String,
     },
     Survived,
-    /// The table is wrong.
+    /// The table is out of date.
     Unbuilt {
         words: String,
     },
 }
 
-/// Tries the named ones, or all of them.
+/// Tries the named ones, or all.
 pub fn try_all(names: &[&str]) -> Result<(), Failure> {
     if let Some(name) = names.iter().find(|name| !MUTANTS.iter().any(|it| it.name == **name)) {
-        return Err(Failure(format!("there is no mutant `{name}`")));
+        return Err(Failure(format!("unknown mutant `{name}`")));
     }
     let wanted = |it: &&Mutant| names.is_empty() || names.contains(&it.name);
     let chosen: Vec<&Mutant> = MUTANTS.iter().filter(wanted).collect();
@@ -71,7 +71,7 @@ pub fn try_all(names: &[&str]) -> Result<(), Failure> {
     Err(Failure(format!("not caught within {SEEDS_MAX} seeds: {}", survivors.join(", "))))
 }
 
-/// Makes the copy equal to the sources, and touches nothing that is equal already.
+/// Makes the copy equal to the sources, without touching equal files.
 fn restore(tree: &Path) -> Result<(), Failure> {
     for part in PARTS {
         copy(&program::root().join(part), &tree.join(part))?;
@@ -115,38 +115,38 @@ fn hunt(tree: &Path, build: &PathBuf) -> Result<Verdict, Failure> {
         .current_dir(tree)
         .env("CARGO_TARGET_DIR", build)
         .output()
-        .map_err(|error| Failure(format!("cargo cannot be started: {error}")))?;
+        .map_err(|error| Failure(format!("failed to start cargo: {error}")))?;
     if !built.status.success() {
         let words = String::from_utf8_lossy(&built.stderr).into_owned();
         return Ok(Verdict::Unbuilt { words });
     }
-    // A bug that never ends takes all memory: it gets so much and no more.
+    // A bug with an endless loop would take all memory, so it is limited.
     let simulator = build.join("debug/pitcrew-sim");
     let bounded = "ulimit -v 4000000; exec \"$0\" \"$@\"";
     let simulator = simulator.to_string_lossy();
     let run =
         program::command("sh", &["-c", bounded, &simulator, "--schedules", SEEDS_MAX, "--brief"])
             .output()
-            .map_err(|error| Failure(format!("the simulator cannot be started: {error}")))?;
+            .map_err(|error| Failure(format!("failed to start the simulator: {error}")))?;
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     let mut words = said.trim().splitn(3, '\t').map(str::to_owned);
     match (run.status.success(), words.next(), words.next()) {
         (true, _, _) => Ok(Verdict::Survived),
         (false, Some(seed), Some(invariant)) => {
             let detail = words.next().unwrap_or_default();
-            // What the product asserts itself is told with its words.
+            // A failed assertion of the product is reported with its message.
             let told = if invariant == PANIC { detail } else { invariant };
             let invariant = told.lines().next().unwrap_or_default().to_owned();
             Ok(Verdict::Caught { seed, invariant })
         }
-        (false, _, _) => Err(Failure(format!("the simulator ended with {}", run.status))),
+        (false, _, _) => Err(Failure(format!("the simulator failed: {}", run.status))),
     }
 }
 
 const PANIC: &str = "the product does not panic";
 
 impl Mutant {
-    /// The source with the bug in it. A text that is gone or not alone is a table out of date.
+    /// The source with the bug. If the text is missing or not unique, the table is out of date.
     fn apply(&self, source: &str) -> Result<String, Failure> {
         let (name, file) = (self.name, self.file);
         match source.matches(self.find).count() {
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mutant_finds_its_text_once_and_changes_it() {
+    fn every_mutant_matches_exactly_once() {
         for mutant in MUTANTS {
             let source = read(&program::root().join(mutant.file)).expect(mutant.file);
             let changed = mutant.apply(&source).unwrap_or_else(|failure| panic!("{failure}"));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mutant_whose_text_is_gone_is_named() {
+    fn a_stale_mutant_is_reported() {
         let mutant =
             Mutant { name: "gone", file: "lib.rs", find: "old", replace: "new", bug: "none" };
         let failure = mutant.apply("nothing").expect_err("it is stale");

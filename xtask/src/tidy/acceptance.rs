@@ -1,7 +1,7 @@
-//! The table of `docs/acceptance.md`: every id has a row, and every row its tests.
+//! The table in `docs/acceptance.md`: every id has a row, and every row lists its tests.
 //!
-//! The sentences of the table are written by hand. The column of tests and the sums are written
-//! by `tidy --write` from the comments of the tests.
+//! The sentences of the table are written by hand. `tidy --write` generates the column of tests and
+//! the sums from the comments of the tests.
 
 mod id;
 mod claims;
@@ -14,7 +14,7 @@ use page::Page;
 
 pub const PAGE: &str = "docs/acceptance.md";
 
-/// How many ids each series has. A new row raises the number of its series.
+/// The number of ids in each series. A new row increments it.
 const SERIES: &[Series] = &[
     Series { number: 0, ids_count: 134 },
     Series { number: 1, ids_count: 93 },
@@ -27,7 +27,7 @@ pub fn every_id_has_a_row_and_every_row_its_tests(files: &[SourceFile]) -> Vec<F
     check(SERIES, files)
 }
 
-/// The page as the tests of `files` say; none where there is no page.
+/// The page according to the tests of `files`; `None` if there is no page.
 pub fn written(files: &[SourceFile]) -> Option<String> {
     let page = Page::parse(text_of(files)?);
     Some(page.render(&claims::read(files)))
@@ -48,7 +48,7 @@ fn check(series: &[Series], files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// What a test names and the table does not define.
+/// Ids that a test names and the table does not define.
 fn undefined(page: &Page<'_>, claims: &Claims) -> Vec<Finding> {
     let unknown = claims.all.iter().filter(|it| !page.has(it.id));
     unknown
@@ -59,7 +59,7 @@ fn undefined(page: &Page<'_>, claims: &Claims) -> Vec<Finding> {
         .collect()
 }
 
-/// Ids that have no row, as ranges, and rows beyond the end of their series.
+/// Missing ids as ranges, and rows beyond the end of their series.
 fn missing(series: &[Series], page: &Page<'_>) -> Vec<Finding> {
     let absent = |it: &Id| !page.has(*it);
     let expected: Vec<Id> = series.iter().flat_map(|it| it.ids()).collect();

@@ -1,12 +1,12 @@
-//! How Rust files look.
+//! Rules for Rust files.
 
 use super::{Finding, tree::SourceFile};
 
-/// What can be named here cannot have a side effect.
+/// The crates that must not have side effects.
 const NO_STD: &[&str] = &["crates/pitcrew-model/src/lib.rs", "crates/pitcrew-kernel/src/lib.rs"];
 
 const LINES_MAX: usize = 800;
-/// Files that were too long when the rule came. They may shrink; they may not grow.
+/// Files that exceeded the limit when the rule was introduced. They may shrink, but not grow.
 const NAUGHTY: &[(&str, usize)] = &[];
 
 fn rust(files: &[SourceFile]) -> impl Iterator<Item = &SourceFile> {
@@ -33,7 +33,7 @@ pub fn crates_begin_with_a_header(files: &[SourceFile]) -> Vec<Finding> {
         .collect()
 }
 
-pub fn files_fit_in_a_head(files: &[SourceFile]) -> Vec<Finding> {
+pub fn files_are_not_too_long(files: &[SourceFile]) -> Vec<Finding> {
     check_size(NAUGHTY, files)
 }
 
@@ -51,7 +51,7 @@ fn check_size(naughty: &[(&str, usize)], files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// What stands for work that was not done. Written in parts, so that the rule does not find itself.
+/// Markers of postponed work. Written in parts, so that the rule does not find itself.
 const PUT_OFF: &[&str] = &[
     concat!("FIX", "ME"),
     concat!("TO", "DO"),
@@ -62,12 +62,12 @@ const PUT_OFF: &[&str] = &[
     concat!("unimplemented", "!("),
 ];
 
-pub fn nothing_is_put_off(files: &[SourceFile]) -> Vec<Finding> {
+pub fn no_work_is_postponed(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in rust(files) {
         for (index, line) in file.text.lines().enumerate() {
             for word in PUT_OFF.iter().filter(|it| has_word(line, it)) {
-                let message = format!("`{word}` puts work off: do it now, or leave it out");
+                let message = format!("`{word}` marks postponed work: do it now, or remove it");
                 findings.push(Finding::at_line(&file.path, index, message));
             }
         }
@@ -75,7 +75,7 @@ pub fn nothing_is_put_off(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Whether the word stands in the line and is not a part of a longer name.
+/// Whether the word occurs in the line and is not part of a longer name.
 fn has_word(line: &str, word: &str) -> bool {
     let in_name = |it: char| it.is_alphanumeric() || it == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -93,7 +93,7 @@ pub fn tests_do_not_sleep(files: &[SourceFile]) -> Vec<Finding> {
     for file in rust(files) {
         for (index, line) in test_lines(file) {
             if SLEEPS.iter().any(|it| line.contains(it)) {
-                let message = "a test waits for a condition with a deadline, it does not sleep";
+                let message = "do not sleep in tests: wait for a condition with a deadline";
                 findings.push(Finding::at_line(&file.path, index, message));
             }
         }
@@ -101,7 +101,7 @@ pub fn tests_do_not_sleep(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// The remover of the standard library calls itself for each folder, and an agent may make any depth.
+/// The standard library's remover is recursive, and an agent may create folders of any depth.
 const REMOVER: &str = concat!("remove_dir", "_all");
 
 pub fn trees_have_one_remover(files: &[SourceFile]) -> Vec<Finding> {
@@ -116,12 +116,12 @@ pub fn trees_have_one_remover(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// The lines of a file that are tests: all of a test file, else what follows `#[cfg(test)] mod`.
+/// The lines of a file that are tests: all of a test file, else those after `#[cfg(test)] mod`.
 fn test_lines(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     file.text.lines().enumerate().skip(first_test_line(file))
 }
 
-/// The index of the first line that is a test; the count of all where none is.
+/// The index of the first test line; the number of lines if there is none.
 pub fn first_test_line(file: &SourceFile) -> usize {
     let lines: Vec<&str> = file.text.lines().collect();
     let whole = file.path.split('/').any(|it| it == "tests") || file.name() == "tests.rs";
@@ -135,7 +135,7 @@ pub fn first_test_line(file: &SourceFile) -> usize {
 mod tests {
     use super::{super::tests::*, *};
 
-    /// S2-002: what decides cannot name a socket.
+    /// S2-002: the kernel cannot name a socket.
     #[test]
     fn a_kernel_with_std_fails() {
         let model = ("crates/pitcrew-model/src/lib.rs", "//! Words.\n#![no_std]\n");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_outgrew_the_limit_fails() {
+    fn a_file_that_exceeds_the_limit_fails() {
         let fits = "x\n".repeat(LINES_MAX);
         let long = "x\n".repeat(LINES_MAX + 1);
         let files = files(&[("fits.rs", &fits), ("long.rs", &long), ("long.md", &long)]);
@@ -169,10 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn every_word_that_puts_work_off_fails() {
+    fn every_marker_of_postponed_work_fails() {
         for word in PUT_OFF {
             let line = format!("    {word} x\n");
-            let findings = nothing_is_put_off(&files(&[("a.rs", &line)]));
+            let findings = no_work_is_postponed(&files(&[("a.rs", &line)]));
             assert_eq!(findings.len(), 1, "{word}");
             assert_eq!(findings[0].line_number, Some(1));
         }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_longer_name_is_another_word() {
         let text = format!("{}S\nmy_{}\n", PUT_OFF[1], PUT_OFF[4]);
-        assert!(nothing_is_put_off(&files(&[("a.rs", &text)])).is_empty());
+        assert!(no_work_is_postponed(&files(&[("a.rs", &text)])).is_empty());
     }
 
     #[test]

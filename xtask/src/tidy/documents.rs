@@ -1,9 +1,9 @@
-//! Documents lead to each other and to files that exist.
+//! Rules for documents: links resolve, and every document is linked.
 
 use super::{Finding, tree::SourceFile};
 use std::collections::BTreeSet;
 
-/// Where a reader begins.
+/// Where readers start.
 const INDEXES: &[&str] = &["README.md", "docs/README.md"];
 
 struct Link {
@@ -18,7 +18,7 @@ pub fn relative_links_resolve(files: &[SourceFile]) -> Vec<Finding> {
         for link in relative_links(&file.text) {
             let resolved = resolve(&file.path, &link.target);
             if !resolved.is_some_and(|it| known.contains(&it)) {
-                let message = format!("the link `{}` leads nowhere", link.target);
+                let message = format!("the link `{}` is broken", link.target);
                 findings.push(Finding::at_line(&file.path, link.line_index, message));
             }
         }
@@ -53,7 +53,7 @@ fn files_and_folders(files: &[SourceFile]) -> BTreeSet<String> {
     known
 }
 
-/// The links of a Markdown text that stay in the repository. Code is not searched.
+/// The relative links of a Markdown text. Code is skipped.
 fn relative_links(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     let mut in_fence = false;
@@ -76,7 +76,7 @@ fn relative_links(text: &str) -> Vec<Link> {
     links
 }
 
-/// The path that `target` means in the file `from`; none where it leaves the repository.
+/// The path of `target` in the file `from`; `None` if it leaves the repository.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -97,7 +97,7 @@ mod tests {
     use super::{super::tests::*, *};
 
     #[test]
-    fn a_link_that_leads_nowhere_fails() {
+    fn a_broken_link_fails() {
         let readme = "\
 [a](docs/a.md) and [gone](docs/gone.md)
 [out](../x.md) ![picture](docs/none.png)
@@ -107,16 +107,16 @@ mod tests {
         assert_eq!(
             shown(&findings),
             [
-                "README.md:1: the link `docs/gone.md` leads nowhere",
-                "README.md:2: the link `../x.md` leads nowhere",
-                "README.md:2: the link `docs/none.png` leads nowhere",
-                "README.md:3: the link `docs/lost.md` leads nowhere",
+                "README.md:1: the link `docs/gone.md` is broken",
+                "README.md:2: the link `../x.md` is broken",
+                "README.md:2: the link `docs/none.png` is broken",
+                "README.md:3: the link `docs/lost.md` is broken",
             ]
         );
     }
 
     #[test]
-    fn links_to_files_folders_and_places_in_them_resolve() {
+    fn links_to_files_folders_and_anchors_resolve() {
         let text = "\
 [root](../README.md#start) [folder](../crates/) [self](#here) [beside](b.md \"title\")
 [out](https://example.org/x) `[code](nowhere.md)` [after](b.md)
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_nobody_links_fails() {
+    fn a_document_without_a_link_fails() {
         let findings = every_document_is_linked(&files(&[
             ("README.md", "[docs](docs/README.md)"),
             ("docs/README.md", "[a](a.md), [deep](deep/b.md)"),

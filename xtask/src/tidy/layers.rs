@@ -1,9 +1,9 @@
-//! Who may depend on whom.
+//! The allowed dependencies between crates.
 
 use super::{Finding, tree::SourceFile};
 
-/// Who may depend on whom. A new edge is an architectural change: edit this table in the same
-/// commit, and the one in ARCHITECTURE.md.
+/// The allowed dependencies between crates. A new edge is an architectural change: edit this table
+/// in the same commit, and the one in ARCHITECTURE.md.
 const LAYERS: &[(&str, &[&str])] = &[
     ("pitcrew-model", &[]),
     ("pitcrew-kernel", &["pitcrew-model"]),
@@ -59,7 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What tests need besides, because they play the whole product with a program of their own.
+/// Additional dependencies of tests that run the whole product in one program.
 const TEST_EDGES: &[(&str, &[&str])] = &[
     ("pitcrew-agent", &["pitcrew-mcp"]),
     ("pitcrew-server", &["pitcrew-agent", "pitcrew-config", "pitcrew-git", "pitcrew-process"]),
@@ -67,7 +67,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
 
 /// Only tests may use it.
 const TESTKIT: &str = "pitcrew-testkit";
-/// No part of the product: these depend on what they need.
+/// Not part of the product: these may depend on anything.
 const FREE: &[&str] = &[TESTKIT, "pitcrew-crash", "pitcrew-sim", "xtask"];
 
 pub fn edges_are_in_the_table(files: &[SourceFile]) -> Vec<Finding> {
@@ -126,7 +126,7 @@ fn is_for_tests(folder: &str, to: &str) -> bool {
     to == TESTKIT || row.is_some_and(|it| it.1.contains(&to))
 }
 
-/// The folder of a crate of ours, from the path of its manifest.
+/// The folder of our crate, from the path of its manifest.
 fn crate_folder(path: &str) -> Option<&str> {
     if path == "xtask/Cargo.toml" {
         return Some("xtask");
@@ -148,10 +148,10 @@ enum EdgeKind {
     Tests,
 }
 
-/// The crates of ours that a manifest names.
+/// Our crates that a manifest names.
 ///
-/// Reads the forms in which a dependency can be written, not all of TOML: a key in a table of
-/// dependencies, a table of its own, and a renamed package.
+/// Parses the forms of dependencies, not all of TOML: a key in a table of dependencies, a separate
+/// table, and a renamed package.
 fn edges(manifest: &str) -> Vec<Edge> {
     let mut edges = Vec::new();
     let mut table = None;
@@ -216,9 +216,9 @@ mod tests {
         assert_eq!(git("[features]\npitcrew-store = []\n"), none);
     }
 
-    /// S1-009, S2-002: what was split into parts stays so.
+    /// S1-009, S2-002: separated crates stay separate.
     #[test]
-    fn a_new_edge_fails_in_every_form_it_can_be_written() {
+    fn a_new_edge_fails_in_every_notation() {
         let forms = [
             "[dependencies]\npitcrew-store = { workspace = true }\n",
             "[dependencies]\npitcrew-store.workspace = true\n",

@@ -1,4 +1,4 @@
-//! Reads the files that the rules look at.
+//! Reads the files that the rules check.
 
 use crate::program::Failure;
 use std::{
@@ -8,9 +8,9 @@ use std::{
 
 /// A file of the repository.
 pub struct SourceFile {
-    /// Relative to the root, with `/` between its parts.
+    /// Relative to the root, with `/` as separator.
     pub path: String,
-    /// Empty where the file is not UTF-8: no rule looks into pictures.
+    /// Empty if the file is not UTF-8: no rule checks images.
     pub text: String,
 }
 
@@ -24,9 +24,9 @@ impl SourceFile {
     }
 }
 
-/// Hidden folders that are ours. Others belong to editors and tools.
+/// Our hidden folders. Others belong to editors and tools.
 const HIDDEN_FOLDERS: &[&str] = &[".ci", ".cargo", ".github"];
-/// Folders that hold what was built or fetched.
+/// Folders with build output or downloads.
 const FOREIGN_FOLDERS: &[&str] = &["target", "node_modules"];
 
 /// Reads all files below `root`, sorted by path.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_built_or_belongs_to_tools_is_left_out() {
+    fn build_output_and_tool_folders_are_skipped() {
         let root = std::env::temp_dir().join(format!("pitcrew-tidy-{}", std::process::id()));
         for file in ["a.rs", "b/c.md", ".ci/run", ".git/x", "target/y", ".idea/z", "b/picture"] {
             let path = root.join(file);

@@ -1,10 +1,10 @@
-//! Words that belong to one machine or one workplace, and stray white space.
+//! Rules against words of one machine or workplace, and against stray white space.
 //!
 //! The words are written in parts, so that the rule does not find itself.
 
 use super::{Finding, code::first_test_line, tree::SourceFile};
 
-/// The place where this was built means nothing to anybody else.
+/// Names of the workplace where this was built, which mean nothing elsewhere.
 const WORKPLACE: &[&str] = &[
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -16,7 +16,7 @@ const WORKPLACE: &[&str] = &[
 
 const HOME: &str = concat!("/ho", "me/");
 
-/// Hosts of package registries: a build takes packages from where the machine says.
+/// Hosts of package registries: the machine's configuration determines where packages come from.
 const HOSTS: &[&str] = &[
     concat!("crates", ".io"),
     concat!("npm", "js.org"),
@@ -27,7 +27,7 @@ const HOSTS: &[&str] = &[
     concat!("proxy.go", "lang.org"),
 ];
 
-/// Written by cargo, with the registry in it.
+/// Written by cargo, and contains the registry.
 const WRITTEN_BY_TOOLS: &[&str] = &["Cargo.lock"];
 
 pub fn no_forbidden_words(files: &[SourceFile]) -> Vec<Finding> {
@@ -35,7 +35,7 @@ pub fn no_forbidden_words(files: &[SourceFile]) -> Vec<Finding> {
     for file in written_by_people(files) {
         for (index, line) in file.text.lines().enumerate() {
             for (word, reason) in forbidden(line) {
-                let message = format!("`{word}` is {reason}: say it without");
+                let message = format!("`{word}` is {reason}: remove it");
                 findings.push(Finding::at_line(&file.path, index, message));
             }
         }
@@ -63,13 +63,13 @@ fn forbidden(line: &str) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-/// Whether a path or name begins here, rather than going on from what stands before it.
+/// Whether a path or name starts here, rather than continuing the text before it.
 fn begins(line: &str, at: usize) -> bool {
     !line[..at].ends_with(|it: char| it.is_alphanumeric() || "_-.~})]".contains(it))
 }
 
-/// Everything that the product says is in English: its sources have letters of no other script.
-pub fn the_product_speaks_english(files: &[SourceFile]) -> Vec<Finding> {
+/// The product's messages are in English: its sources contain no letters of other scripts.
+pub fn sources_are_in_english(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_source = |it: &&SourceFile| {
         it.has_extension("rs") && it.path.starts_with("crates/") && it.path.contains("/src/")
@@ -78,7 +78,7 @@ pub fn the_product_speaks_english(files: &[SourceFile]) -> Vec<Finding> {
         let product = file.text.lines().take(first_test_line(file)).enumerate();
         for (index, line) in product {
             if let Some(letter) = line.chars().find(|it| is_of_another_script(*it)) {
-                let message = format!("`{letter}` is no letter of English: write it as an escape");
+                let message = format!("`{letter}` is not a Latin letter: write it as an escape");
                 findings.push(Finding::at_line(&file.path, index, message));
             }
         }
@@ -86,12 +86,12 @@ pub fn the_product_speaks_english(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// Latin letters end with U+024F; what is above is Greek, Cyrillic, Han, Hangul and so on, and signs.
+/// Latin letters end at U+024F; above are Greek, Cyrillic, Han, Hangul and so on, and symbols.
 fn is_of_another_script(letter: char) -> bool {
     letter.is_alphabetic() && letter > '\u{24f}'
 }
 
-/// Inputs of tests: any byte of them may be the point.
+/// Inputs of tests: any byte of them may matter.
 const CORPUS: &str = "/tests/corpus/";
 
 pub fn no_trailing_white_space(files: &[SourceFile]) -> Vec<Finding> {
@@ -99,11 +99,11 @@ pub fn no_trailing_white_space(files: &[SourceFile]) -> Vec<Finding> {
     for file in written_by_people(files).filter(|it| !it.path.contains(CORPUS)) {
         for (index, line) in file.text.split('\n').enumerate() {
             if line.ends_with(char::is_whitespace) {
-                findings.push(Finding::at_line(&file.path, index, "white space at the end"));
+                findings.push(Finding::at_line(&file.path, index, "trailing white space"));
             }
         }
         if !file.text.is_empty() && !file.text.ends_with('\n') {
-            findings.push(Finding::in_file(&file.path, "the last line has no end"));
+            findings.push(Finding::in_file(&file.path, "the last line has no line feed"));
         }
     }
     findings
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_write_is_not_searched() {
+    fn generated_files_are_not_searched() {
         let text = format!("source = \"registry+https://{}\"", HOSTS[0]);
         assert!(no_forbidden_words(&files(&[("Cargo.lock", &text)])).is_empty());
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn letters_of_another_script_fail_in_the_product() {
         let hangul = "say(\"\u{c2e4}\u{d328}\");\n";
-        let findings = the_product_speaks_english(&files(&[
+        let findings = sources_are_in_english(&files(&[
             (
                 "crates/a/src/b.rs",
                 &format!(
@@ -162,12 +162,12 @@ mod tests {
             ("crates/a/tests/b.rs", hangul),
             ("docs/b.md", hangul),
         ]));
-        let message = "`\u{c2e4}` is no letter of English: write it as an escape";
+        let message = "`\u{c2e4}` is not a Latin letter: write it as an escape";
         assert_eq!(shown(&findings), [format!("crates/a/src/b.rs:2: {message}")]);
     }
 
     #[test]
-    fn white_space_at_the_end_fails() {
+    fn trailing_white_space_fails() {
         let findings = no_trailing_white_space(&files(&[
             ("a.rs", "fine\n\nspace \ntab\t\n"),
             ("b.rs", "carriage\r\n"),
@@ -177,10 +177,10 @@ mod tests {
         assert_eq!(
             shown(&findings),
             [
-                "a.rs:3: white space at the end",
-                "a.rs:4: white space at the end",
-                "b.rs:1: white space at the end",
-                "c.rs: the last line has no end",
+                "a.rs:3: trailing white space",
+                "a.rs:4: trailing white space",
+                "b.rs:1: trailing white space",
+                "c.rs: the last line has no line feed",
             ]
         );
     }

@@ -1,10 +1,10 @@
-//! Files what the agent says where it is waited for. Never waits itself.
+//! Dispatches the agent's frames to those who wait for them. Never waits itself.
 
-use super::{Ask, Connection, Request, State};
+use super::{Connection, OpenPermission, Request, State};
 use crate::{
     events::Permission,
     files::FileCall,
-    frame::{self, Answer, Incoming, NoFrame, number, take},
+    frame::{self, Answer, Incoming, InvalidFrame, number, take},
     offer::Setting,
     plain,
     schema::{
@@ -20,20 +20,20 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 const NOTE_BYTES_MAX: usize = 200;
-/// Marks of a session's state that are kept.
+/// Markers of a session's state that are kept.
 const MARKS_MAX: usize = 16;
 const MARK_BYTES_MAX: usize = 100;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 /// Options of one request that can be chosen.
 pub(crate) const OPTIONS_MAX: usize = 16;
-/// An id goes back as it came, so a longer one is left out, not cut.
+/// An id is returned unchanged, so a longer one is dropped, not cut.
 pub(crate) const OPTION_ID_BYTES_MAX: usize = 256;
 
-/// What an agent's request asks for.
-pub(super) enum Wanted {
+/// A request of the agent.
+pub(super) enum AgentRequest {
     Permission(Permission),
-    /// The frame that refuses it.
+    /// The frame that rejects it.
     Refusal(String),
     File {
         id: Value,
@@ -42,8 +42,8 @@ pub(super) enum Wanted {
 }
 
 impl Connection {
-    /// Files a line that the agent said at `at`; what is given back has to be answered.
-    pub(super) fn take_line(&self, offset: u64, at: Timestamp, line: &str) -> Option<Wanted> {
+    /// Handles a line that the agent sent at `at`. A returned request must be answered.
+    pub(super) fn take_line(&self, offset: u64, at: Timestamp, line: &str) -> Option<AgentRequest> {
         {
             let mut state = self.state();
             if line.trim().is_empty() || state.broken.is_some() {
@@ -67,31 +67,38 @@ impl Connection {
                 }
                 let call = self.reach.as_ref().and_then(|_| FileCall::parse(&method, &mut params));
                 match call {
-                    Some(Ok(call)) => return Some(Wanted::File { id, call }),
-                    Some(Err(error)) => return Some(Wanted::Refusal(error.frame(&id))),
+                    Some(Ok(call)) => return Some(AgentRequest::File { id, call }),
+                    Some(Err(error)) => return Some(AgentRequest::Refusal(error.frame(&id))),
                     None => {}
                 }
                 let remedy = match method.split('/').next() {
-                    Some("fs" | "terminal") => ": it is not among its capabilities; use your own",
+                    Some("fs" | "terminal") => {
+                        ": it did not offer this capability; use your own tools"
+                    }
                     Some(_) | None => "",
                 };
                 let refusal = format!("the client has no method `{method}`{remedy}");
-                return Some(Wanted::Refusal(frame::refusal(&id, METHOD_NOT_FOUND, &refusal)));
+                return Some(AgentRequest::Refusal(frame::refusal(
+                    &id,
+                    METHOD_NOT_FOUND,
+                    &refusal,
+                )));
             }
             Ok(Incoming::Stray) => {}
-            Err(NoFrame) => self.take_garbage(&plain::one_line(line, 100)),
+            Err(InvalidFrame) => self.take_garbage(&plain::one_line(line, 100)),
         }
         None
     }
 
-    /// Counts what is no frame. Of an agent that sends too much of it nothing more is expected.
+    /// Counts lines that are not frames. An agent that sends too many is given up.
     pub(super) fn take_garbage(&self, sample: &str) {
         let mut state = self.state();
         state.garbage_count += 1;
         let count = limits::GARBAGE_LINES_MAX;
         if state.broken.is_none() && state.garbage_count > count {
-            let message =
-                format!("more than {count} lines are no protocol frames; the last: `{sample}`");
+            let message = format!(
+                "more than {count} lines are not protocol frames; the last one: `{sample}`"
+            );
             state.broken = Some(message);
             state.forget_open();
         }
@@ -100,7 +107,7 @@ impl Connection {
     fn take_answer(&self, id: u64, at: Timestamp, mut result: Answer) {
         let mut state = self.state();
         if number::is_usage(id) && state.requests.contains_key(&id) {
-            // It may hold the whole conversation, and nobody needs more of it than these numbers.
+            // The answer may contain the whole conversation; only these numbers are needed.
             result = result.map(|answer| {
                 state.usage.total(&answer);
                 Value::Null
@@ -117,7 +124,7 @@ impl Connection {
             Some(Request::Sent) => {
                 state.requests.insert(id, Request::Answered(result));
             }
-            // Said twice: the first counts.
+            // A repeated answer: the first one counts.
             Some(answered @ Request::Answered(_)) => {
                 state.requests.insert(id, answered);
             }
@@ -135,7 +142,7 @@ impl Connection {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "only a few kinds of update matter here")]
     fn take_update(&self, mut params: Value) {
-        // A kind that nobody knows is no reason to give anything up.
+        // An unknown kind of update is ignored.
         let Ok(update) = serde_json::from_value(take(&mut params, "update")) else { return };
         let mut state = self.state();
         match update {
@@ -185,12 +192,12 @@ impl Connection {
         }
     }
 
-    /// Files a request for permission, or refuses it.
-    fn take_permission(&self, offset: u64, id: Value, mut params: Value) -> Wanted {
+    /// Registers a permission request, or rejects it.
+    fn take_permission(&self, offset: u64, id: Value, mut params: Value) -> AgentRequest {
         let call: Result<ToolCallUpdate, _> = serde_json::from_value(take(&mut params, "toolCall"));
         let Ok(call) = call else {
-            let reason = "`toolCall` is missing or unreadable";
-            return Wanted::Refusal(frame::refusal(&id, INVALID_PARAMS, reason));
+            let reason = "`toolCall` is missing or invalid";
+            return AgentRequest::Refusal(frame::refusal(&id, INVALID_PARAMS, reason));
         };
         let options = match take(&mut params, "options") {
             Value::Array(options) => {
@@ -205,18 +212,18 @@ impl Connection {
         let mut state = self.state();
         let tool = tool_use(state.calls.update(call), &self.root);
         let call = ask_name(offset);
-        state.asks.insert(call.clone(), Ask { id, offset });
-        Wanted::Permission(Permission { call, tool, options })
+        state.asks.insert(call.clone(), OpenPermission { id, offset });
+        AgentRequest::Permission(Permission { call, tool, options })
     }
 }
 
-/// What we call a request for permission: after its place in the spool, so that it has the same
-/// name for whoever reads it again.
+/// The name of a permission request: derived from its offset in the spool, so that it is the same
+/// after a restart.
 pub(super) fn ask_name(offset: u64) -> String {
     format!("ask-{offset}")
 }
 
-/// The words in what an agent says of a session's state in its own way.
+/// The strings in an agent's own description of the session state.
 fn marks(meta: &serde_json::Map<String, Value>) -> Vec<String> {
     let mut marks = Vec::new();
     let mut open: Vec<&Value> = meta.values().collect();
@@ -241,7 +248,7 @@ fn note_of(call: &ToolCall) -> String {
     if call.status == ToolCallStatus::Failed { format!("failed: {title}") } else { title }
 }
 
-/// One option as we know it; a kind that nobody knows cannot be chosen, nor can an endless id.
+/// One option, or `None` if its kind is unknown or its id too long: it cannot be chosen then.
 fn option(option: Value) -> Option<pitcrew_model::PermissionOption> {
     use pitcrew_model::PermissionOptionKind as Ours;
     let option: PermissionOption = serde_json::from_value(option).ok()?;

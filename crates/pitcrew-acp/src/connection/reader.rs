@@ -1,14 +1,14 @@
-//! Reads what passes between us and the agent, and answers what only needs an answer.
+//! Reads the traffic in both directions, and answers the simple requests.
 
 use super::{
-    Connection, Refusal,
-    incoming::{Wanted, ask_name},
+    Connection, HeldRefusal,
+    incoming::{AgentRequest, ask_name},
     lost,
-    pace::Pace,
+    rate_limit::RateLimit,
 };
 use crate::{
-    events::Asked,
-    files::{Blocked, FileCall, Served},
+    events::QueuedRequest,
+    files::{BlockedFile, FileCall, FileOutcome},
     frame::{self, number},
 };
 use pitcrew_model::{Timestamp, limits};
@@ -20,23 +20,22 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// A shim that has something to tell and says nothing for so long says nothing any more.
+/// A shim that owes us data and is silent this long is broken.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
-/// What passed before is told much faster than this, also on a busy machine.
+/// Earlier traffic is replayed much faster than this, even on a busy machine.
 const SLOWEST_BYTES_PER_SECOND: u64 = 256 * 1_024;
 
 const INTERNAL: i64 = -32603;
 
-/// What the agent waited for when all that passed before we came was read, by the number of the
-/// answer.
+/// The agent's open requests after all earlier traffic was read, by the number of the answer.
 #[derive(Default)]
-pub(crate) struct CaughtUp(BTreeMap<u64, Wanted>);
+pub(crate) struct CaughtUp(BTreeMap<u64, AgentRequest>);
 
-/// Reads what passed before we came, up to `until` in the spool or to the agent's end. Says nothing
-/// to the agent: most of what it asks for here was answered long ago.
+/// Reads the earlier traffic, up to `until` in the spool or to the agent's exit. Sends nothing to
+/// the agent: most of its requests here were answered long ago.
 ///
-/// Comes to an end whatever the shim does: one that is silent, or too slow to be true, is ended with
-/// its agent, and then all is read to the end.
+/// Terminates regardless of the shim: one that is silent or far too slow is killed with its agent,
+/// and then the rest is read.
 pub(crate) async fn catch_up(
     connection: &Connection,
     events: &mut ShimEvents,
@@ -66,13 +65,13 @@ pub(crate) async fn catch_up(
         }
     }
     let mut state = connection.state();
-    // Permission for a call of a turn that is over is wanted no more.
+    // A permission request of a finished turn is no longer open.
     wanted.retain(|_, it| match it {
-        Wanted::Permission(permission) => state.asks.contains_key(&permission.call),
-        Wanted::Refusal(_) | Wanted::File { .. } => true,
+        AgentRequest::Permission(permission) => state.asks.contains_key(&permission.call),
+        AgentRequest::Refusal(_) | AgentRequest::File { .. } => true,
     });
     if state.turn.is_none() {
-        // Whoever was here told what it did, or it was not worth telling.
+        // The earlier process reported the activity, or it was not worth reporting.
         state.note = None;
     }
     drop(state);
@@ -84,13 +83,13 @@ pub(crate) async fn read(
     connection: Arc<Connection>,
     mut events: ShimEvents,
     before: CaughtUp,
-    asked: mpsc::Sender<Asked>,
+    asked: mpsc::Sender<QueuedRequest>,
 ) {
     for (number, wanted) in before.0 {
         connection.give(number, wanted, &asked).await;
     }
     connection.end_if_broken().await;
-    let mut pace = Some(Pace::new(Instant::now()));
+    let mut pace = Some(RateLimit::new(Instant::now()));
     loop {
         match events.next().await {
             Some(ShimEvent::Frame { offset, time_ms, line }) => {
@@ -109,7 +108,7 @@ pub(crate) async fn read(
                 continue;
             }
             Some(ShimEvent::Exited(exit)) => return connection.end(exit),
-            // The end was read before.
+            // The exit was read before.
             None => return connection.end_unless_over(),
         }
         connection.end_if_broken().await;
@@ -117,58 +116,70 @@ pub(crate) async fn read(
 }
 
 impl Connection {
-    async fn give(self: &Arc<Self>, number: u64, wanted: Wanted, asked: &mpsc::Sender<Asked>) {
+    async fn give(
+        self: &Arc<Self>,
+        number: u64,
+        wanted: AgentRequest,
+        asked: &mpsc::Sender<QueuedRequest>,
+    ) {
         match wanted {
-            // Whoever reads the events decides; while nobody does, nothing more is read.
-            Wanted::Permission(permission) => {
-                asked.send(Asked::Permission(permission)).await.ok();
+            // The consumer of the events decides. While the queue is full, nothing more is read.
+            AgentRequest::Permission(permission) => {
+                asked.send(QueuedRequest::Permission(permission)).await.ok();
             }
-            Wanted::Refusal(frame) => self.send_small(number, &frame).await,
-            Wanted::File { id, call } => self.give_file(number, &id, call, asked).await,
+            AgentRequest::Refusal(frame) => self.send_small(number, &frame).await,
+            AgentRequest::File { id, call } => self.give_file(number, &id, call, asked).await,
         }
     }
 
-    /// One after the other, so that what was written is read; on a thread that may wait.
+    /// Requests are served one after the other, so that reads see earlier writes, on a thread that
+    /// may block.
     async fn give_file(
         self: &Arc<Self>,
         number: u64,
         id: &Value,
         call: FileCall,
-        asked: &mpsc::Sender<Asked>,
+        asked: &mpsc::Sender<QueuedRequest>,
     ) {
         let connection = self.clone();
         let served = tokio::task::spawn_blocking(move || {
             connection.reach.as_ref().map(|it| it.serve(&connection.root, &call))
         });
         let frame = match served.await {
-            Ok(Some(Served::Done(result))) => frame::answer(id, &result),
-            Ok(Some(Served::Failed(error))) => error.frame(id),
-            Ok(Some(Served::Blocked(blocked))) => {
+            Ok(Some(FileOutcome::Done(result))) => frame::answer(id, &result),
+            Ok(Some(FileOutcome::Failed(error))) => error.frame(id),
+            Ok(Some(FileOutcome::Blocked(blocked))) => {
                 return self.block(number, id, blocked, asked).await;
             }
-            // Nobody is left to do it, or it broke: the agent is told so, and works on.
-            Ok(None) | Err(_) => frame::refusal(id, INTERNAL, "the file could not be reached"),
+            // The task failed: the agent gets an error and continues.
+            Ok(None) | Err(_) => frame::refusal(id, INTERNAL, "the file could not be accessed"),
         };
         self.send_small(number, &frame).await;
     }
 
-    /// The agent is answered when what it wanted is noted. Whoever comes back finds it unanswered,
-    /// and notes it again.
-    async fn block(&self, number: u64, id: &Value, blocked: Blocked, asked: &mpsc::Sender<Asked>) {
+    /// The agent is answered after its request is recorded. A process that reattaches finds it
+    /// unanswered and records it again.
+    async fn block(
+        &self,
+        number: u64,
+        id: &Value,
+        blocked: BlockedFile,
+        asked: &mpsc::Sender<QueuedRequest>,
+    ) {
         let Some(reach) = &self.reach else { return };
-        let (error, bytes_saved) = blocked.told(&reach.outline).await;
+        let (error, bytes_saved) = blocked.answer(&reach.outline).await;
         let place = number::asked_at(number);
-        let refusal = Refusal { number, frame: error.frame(id) };
+        let refusal = HeldRefusal { number, frame: error.frame(id) };
         self.state().refusals.insert(ask_name(place), refusal);
-        let Blocked { access, path, .. } = blocked;
-        let event = Asked::Blocked { place, access, path, bytes_saved };
+        let BlockedFile { access, path, .. } = blocked;
+        let event = QueuedRequest::Blocked { place, access, path, bytes_saved };
         if asked.send(event).await.is_err() {
             self.answer_blocked(place).await;
         }
     }
 
-    /// Waits until more may be heard, or until all is to be heard at once.
-    async fn keep(&self, pace: &mut Option<Pace>, bytes: usize) {
+    /// Waits until more may be read, or until reading is no longer limited.
+    async fn keep(&self, pace: &mut Option<RateLimit>, bytes: usize) {
         let until = pace.as_mut().and_then(|it| it.take(Instant::now(), bytes));
         if let Some(until) = until {
             tokio::select! {
@@ -178,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// Ends the process of an agent of which nothing more is expected.
+    /// Ends the process of an agent that was given up.
     async fn end_if_broken(&self) {
         let is_new = {
             let mut state = self.state();

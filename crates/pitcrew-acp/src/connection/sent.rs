@@ -1,5 +1,5 @@
-//! Files what was sent to the agent, as the spool tells it: by us a moment ago, or by whoever was
-//! here before us.
+//! Handles frames that were sent to the agent, as recorded in the spool: by us just now, or by an
+//! earlier process.
 
 use super::{Connection, Request, incoming::ask_name, silence::given_up};
 use crate::{

@@ -1,4 +1,4 @@
-//! Notices an agent that waits out trouble by itself: it says nothing, and its error output says why.
+//! Detects an agent that waits silently for a limit which only its stderr mentions.
 
 use super::Connection;
 use crate::{
@@ -14,14 +14,14 @@ use std::{
 use tokio::time::sleep;
 
 const LOOKS_APART: Duration = Duration::from_secs(2);
-/// Who waits for less is let wait.
+/// Shorter waits are left alone.
 const SILENCE_MS_MIN: u64 = 10_000;
-/// What was said on both ways at about the same time may have come in any order.
+/// Lines of stdout and stderr this close together may have come in any order.
 const TOGETHER_MS: u64 = 3_000;
 
 impl Connection {
-    /// Ends the turn of an agent that waits for what may take long. The agent is told to end it, and
-    /// why stands beside that, for whoever reads the spool: this is how the end comes about.
+    /// Ends the turn of an agent whose wait may take long. The notification that asks the agent to
+    /// end it contains the reason, for a process that reads the spool later.
     pub(super) async fn end_silent_wait(&self, effect: EffectId, session: &str) -> Infallible {
         if self.profile.log_errors.is_empty() {
             return std::future::pending().await;
@@ -38,7 +38,7 @@ impl Connection {
         std::future::pending().await
     }
 
-    /// What the open turn waits for, where the last thing that was heard of it is a line that says so.
+    /// What the open turn waits for, if its last output is a stderr line that matches a rule.
     fn silent_trouble(&self) -> Option<StopReason> {
         let heard_at = {
             let state = self.state();
@@ -67,7 +67,7 @@ pub(super) fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Why a turn was given up, where the notification that asks for its end says so.
+/// Why a turn was given up, if the notification that ends it contains the reason.
 pub(super) fn given_up(params: &Value) -> Option<StopReason> {
     serde_json::from_value(params["_meta"]["pitcrew"]["stop"].clone()).ok()
 }

@@ -1,4 +1,4 @@
-//! Asks an agent what it has used, where it does not tell all of that by itself.
+//! Queries an agent's total usage if it does not report that by itself.
 
 use super::Connection;
 use crate::{frame::number, session::TurnEnd};
@@ -7,26 +7,26 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Agents answer within milliseconds. One that does not is believed what it said by itself.
+/// Agents answer within milliseconds. If one does not, its own report is used.
 const TOTALS_MAX: Duration = Duration::from_secs(3);
 
 impl Connection {
-    /// The end of a turn with all that it took, where the backend knows how to ask, and its cost.
+    /// Adds the usage and the cost to the end of a turn, if the backend has a query for it.
     ///
-    /// Whoever comes back to the end of a turn asks again: the shim passes it on once, and what was
-    /// answered before is found.
-    pub async fn counted(&self, effect: EffectId, session: &str, end: TurnEnd) -> TurnEnd {
-        let usage = self.asked_usage(effect, session).await.unwrap_or(end.usage);
+    /// A process that reattaches at the end of a turn repeats the query: the shim sends it only
+    /// once, and an earlier answer is found.
+    pub async fn with_total_usage(&self, effect: EffectId, session: &str, end: TurnEnd) -> TurnEnd {
+        let usage = self.query_totals(effect, session).await.unwrap_or(end.usage);
         let usage = self.profile.prices.priced(usage, self.state().model.as_deref());
         TurnEnd { usage, ..end }
     }
 
-    async fn asked_usage(&self, effect: EffectId, session: &str) -> Option<Usage> {
+    async fn query_totals(&self, effect: EffectId, session: &str) -> Option<Usage> {
         let method = self.profile.usage_method.as_ref()?;
         let (number, params) = (number::usage(effect), json!({ "sessionId": session }));
         match timeout(TOTALS_MAX, self.request(number, method, &params)).await {
             Ok(Ok(Ok(_))) => Some(self.state().usage.last_turn()),
-            // It is gone, does not know the method, or takes its time.
+            // The agent is gone, does not know the method, or is too slow.
             Ok(Ok(Err(_)) | Err(_)) | Err(_) => None,
         }
     }

@@ -1,13 +1,13 @@
-//! Errors that an agent answers with.
+//! Classifies errors in the agent's answers.
 
-use super::{Known, cause};
+use super::{ErrorContext, cause};
 use crate::{
     frame::RpcError,
     profile::{ErrorKind, ErrorRule},
 };
 use pitcrew_model::ErrorCause;
 
-/// Providers answer so with a status that says something else.
+/// Billing errors that providers send with a misleading status.
 const UNPAID: [&str; 4] = [
     "insufficient_quota",
     "credit balance is too low",
@@ -15,8 +15,8 @@ const UNPAID: [&str; 4] = [
     "credits exhausted",
 ];
 
-/// What an error was about that an agent answered with.
-pub(crate) fn of_answer(error: &RpcError, known: &Known<'_>) -> ErrorCause {
+/// The cause of an error that an agent answered with.
+pub(crate) fn of_answer(error: &RpcError, known: &ErrorContext<'_>) -> ErrorCause {
     let message = error.message.to_ascii_lowercase();
     let applies = |it: &&ErrorRule| match it.says.parse::<i64>() {
         Ok(code) => code == error.code,
@@ -46,10 +46,10 @@ mod tests {
         let Ok(Incoming::Answer { result: Err(error), .. }) = Incoming::parse(&frame) else {
             panic!("no error: {frame}");
         };
-        of_answer(&error, &Known { rules, is_logged_out: false, at: AT })
+        of_answer(&error, &ErrorContext { rules, is_logged_out: false, at: AT })
     }
 
-    /// As the agents really answer.
+    /// The agents' real answers.
     #[test]
     fn structured_errors_need_no_rule() {
         let in_20_minutes = ErrorCause::Quota { until: Some(AT.plus(1_200_000)) };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_understood_is_not_shown() {
+    fn recognized_data_is_not_displayed() {
         let shown = |data: &str| {
             let frame = format!(r#"{{"id":1,"error":{{"code":1,"message":"no","data":{data}}}}}"#);
             match Incoming::parse(&frame) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_structured_is_known_by_a_rule() {
+    fn unstructured_errors_match_rules() {
         let rule = |says: &str, kind| ErrorRule { says: says.into(), kind };
         let rules = [
             rule("-32001", ErrorKind::Auth),
@@ -147,6 +147,6 @@ mod tests {
         assert_eq!(error(-32001, "who are you?"), ErrorCause::Auth);
         assert_eq!(error(-1, "your Usage Limit is reached"), UNTIL_UNKNOWN);
         assert_eq!(error(-1, "apierror"), ErrorCause::Model);
-        assert_eq!(error(-1, "-32001"), ErrorCause::Other, "a number is no text");
+        assert_eq!(error(-1, "-32001"), ErrorCause::Other, "a number does not match text");
     }
 }

@@ -1,13 +1,13 @@
-//! What an error says in a structured way.
+//! The structured part of an error.
 
 use super::reset::Reset;
 use crate::profile::ErrorKind;
 use serde_json::Value;
 
-/// The protocol's own: the client has to log in first.
+/// The protocol's code for a missing login.
 const AUTH_REQUIRED: i64 = -32_000;
 
-/// What an error says besides its words.
+/// The structured facts of an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(super) kind: Option<ErrorKind>,
@@ -15,7 +15,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Whether there is nothing in the structured part of an error that says more than its facts.
+    /// Whether the structured part contains nothing beyond these facts.
     pub fn are_all_of(data: &Value) -> bool {
         match data {
             Value::Null => true,
@@ -24,23 +24,23 @@ impl Facts {
         }
     }
 
-    /// `data` is the structured part of an error, `detail` its telling words.
+    /// `data` is the structured part of an error, `detail` the text with the details.
     pub fn of(code: i64, data: &Value, detail: &str) -> Self {
         let words = ["errorKind", "kind", "type", "code", "status"];
         let named = words.iter().find_map(|it| kind_of_word(data[*it].as_str()?));
         let numbers = ["code", "status", "statusCode", "httpStatus"];
-        let told = numbers.iter().find_map(|it| kind_of_status(data[*it].as_i64()?));
-        // Some put the answer of the provider into words: `429 Too Many Requests`.
+        let found = numbers.iter().find_map(|it| kind_of_status(data[*it].as_i64()?));
+        // Some agents include the provider's status as text: `429 Too Many Requests`.
         let led = || detail.split_whitespace().next()?.parse().ok().and_then(kind_of_status);
-        let kind = named.or(told).or_else(|| kind_of_status(code)).or_else(led);
+        let kind = named.or(found).or_else(|| kind_of_status(code)).or_else(led);
         let kind = kind.or((code == AUTH_REQUIRED).then_some(ErrorKind::Auth));
-        Self { kind, reset: Reset::told(data) }
+        Self { kind, reset: Reset::structured(data) }
     }
 }
 
 pub(super) fn kind_of_status(status: i64) -> Option<ErrorKind> {
     match status {
-        // What is not paid for comes back as little by waiting as a key that is refused.
+        // An unpaid account, like a rejected key, is not fixed by waiting.
         401..=403 => Some(ErrorKind::Auth),
         429 => Some(ErrorKind::Quota),
         400..=599 => Some(ErrorKind::Model),

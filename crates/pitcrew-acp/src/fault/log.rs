@@ -1,11 +1,10 @@
-//! Trouble that an agent tells only its error output.
+//! Errors that an agent reports only on stderr.
 
 use super::{MESSAGE_BYTES_MAX, cause};
 use crate::{plain::one_line, profile::ErrorRule};
 use pitcrew_model::{ErrorCause, Timestamp};
 
-/// The trouble that a line of an agent's error output tells of, written at `at`; nothing where it is
-/// over by `now`.
+/// The error in a stderr line that was written at `at`, or `None` if it is over by `now`.
 pub(crate) fn of_log(
     line: &str,
     rules: &[ErrorRule],
@@ -19,7 +18,7 @@ pub(crate) fn of_log(
     (!is_over).then(|| (cause, one_line(line, MESSAGE_BYTES_MAX)))
 }
 
-/// Where a text has the parts of `says` in their order: the place of the first.
+/// The position of the first part of `says` if the text contains all parts in order.
 fn found(lower: &str, says: &str) -> Option<usize> {
     let says = says.to_ascii_lowercase();
     let mut parts = says.split('*').filter(|it| !it.is_empty());
@@ -39,16 +38,16 @@ mod tests {
 
     const AT: Timestamp = Timestamp(1_794_700_000_000);
 
-    /// As the agents really write them.
+    /// The agents' real output.
     #[test]
-    fn a_line_of_the_log_says_what_is_waited_for() {
+    fn a_log_line_names_the_limit() {
         let rule = |says: &str| ErrorRule { says: says.into(), kind: ErrorKind::Quota };
         let rules = [rule("Waiting for API capacity"), rule(r#"message="stream error"*quota"#)];
         let of = |line: &str, now: u64| Some(of_log(line, &rules, AT, Timestamp(AT.0 + now))?.0);
         let qwen = "[qwen-code] Waiting for API capacity... attempt 1, retry in 1170s";
         let until = ErrorCause::Quota { until: Some(AT.plus(1_170_000)) };
         assert_eq!(of(qwen, 10_000), Some(until));
-        assert_eq!(of(qwen, 1_170_000), None, "it is tried again by then");
+        assert_eq!(of(qwen, 1_170_000), None, "the retry is due by then");
         let opencode = r#"timestamp=2026-11-16T08:38:34.645Z level=ERROR message="stream error" modelID=m error.error="AI_APICallError: the Quota is used up""#;
         assert_eq!(of(opencode, 10_000), Some(ErrorCause::Quota { until: None }));
         for other in [

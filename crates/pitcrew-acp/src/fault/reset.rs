@@ -1,4 +1,4 @@
-//! When a limit of a provider is lifted, from whatever an agent says about it.
+//! Finds when a provider's limit resets, in the text or data of an error.
 
 use jiff::{
     SignedDuration, Zoned, civil,
@@ -7,19 +7,19 @@ use jiff::{
 use pitcrew_model::Timestamp;
 use serde_json::Value;
 
-/// Longer than any limit lasts; a later time is a misunderstanding.
+/// No limit lasts longer; a later time is a misreading.
 const LONGEST_MS: u64 = 40 * 24 * 60 * 60 * 1_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reset {
     At(Timestamp),
-    /// In so many milliseconds.
+    /// After this many milliseconds.
     In(u64),
 }
 
 impl Reset {
     /// From the structured part of an error.
-    pub fn told(data: &Value) -> Option<Self> {
+    pub fn structured(data: &Value) -> Option<Self> {
         let at = ["resetAt", "resetsAt", "reset_at", "resets_at"];
         let after = ["retryAfter", "retry_after", "retryAfterSeconds", "retry_after_seconds"];
         let at = at.iter().find_map(|it| match &data[*it] {
@@ -33,7 +33,7 @@ impl Reset {
         })
     }
 
-    /// The time itself, unless it is past or too far away to be true.
+    /// The time itself, unless it is past or implausibly far away.
     pub fn after(self, now: Timestamp) -> Option<Timestamp> {
         let at = match self {
             Self::At(at) => at,
@@ -43,33 +43,33 @@ impl Reset {
     }
 }
 
-/// From words, which are said at `now`.
+/// From text that was received at `now`.
 pub(super) fn reset_in(text: &str, now: Timestamp) -> Option<Reset> {
     reset_where(text, now, &TimeZone::system())
 }
 
-/// `here` is the zone of times that are told without one.
+/// `here` is the time zone of times without one.
 fn reset_where(text: &str, now: Timestamp, here: &TimeZone) -> Option<Reset> {
     let said: Vec<&str> =
         text.split([' ', '\n', '\t', '|', ',', '"']).filter(|it| !it.is_empty()).collect();
     let lower: Vec<String> = said.iter().map(|it| it.to_ascii_lowercase()).collect();
     let words: Vec<&str> = lower.iter().map(String::as_str).collect();
     let possible = |it: &Reset| it.after(now).is_some();
-    // What follows one of these is a time.
+    // These words precede a time.
     let opens = ["after", "in", "at", "on", "resets", "reset", "retry-after:"];
-    // The first one counts: what is told later is about something else.
+    // The first time counts; later ones are about something else.
     (0..words.len()).find_map(|place| {
         let rest = place + 1;
-        let told = exact(words[place]).or_else(|| {
+        let found = exact(words[place]).or_else(|| {
             let opened = opens.contains(&words[place]);
-            let lasts = || lasting(&words[rest..]).map(Reset::In);
+            let lasts = || duration_ms(&words[rest..]).map(Reset::In);
             opened.then(|| lasts().or_else(|| clock(&words[rest..], &said[rest..], now, here)))?
         });
-        told.filter(possible)
+        found.filter(possible)
     })
 }
 
-/// A time that needs nothing else: RFC 3339, or seconds or milliseconds since the epoch.
+/// A self-contained time: RFC 3339, or seconds or milliseconds since the epoch.
 fn exact(word: &str) -> Option<Reset> {
     let word = word.trim_matches(|it: char| !it.is_ascii_alphanumeric()).to_ascii_uppercase();
     if (10..=13).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_digit()) {
@@ -84,9 +84,9 @@ fn unix(number: u64) -> Timestamp {
     Timestamp(if is_seconds { number * 1_000 } else { number })
 }
 
-/// `1200s`, `1.5s`, `20 minutes`, `1h30m`, `2 days 3 hours`, in milliseconds; seconds where no unit
-/// is said.
-fn lasting(words: &[&str]) -> Option<u64> {
+/// `1200s`, `1.5s`, `20 minutes`, `1h30m`, `2 days 3 hours`, in milliseconds; the default unit is
+/// seconds.
+fn duration_ms(words: &[&str]) -> Option<u64> {
     let mut total = None;
     let mut number = None;
     for word in words.iter().take(6) {
@@ -112,9 +112,9 @@ fn lasting(words: &[&str]) -> Option<u64> {
     total.or_else(|| (words.len() == 1).then_some(number)?)
 }
 
-/// How many bytes at the start of a text are such.
-fn length(text: &str, is_such: impl Fn(char) -> bool) -> usize {
-    text.find(|it| !is_such(it)).unwrap_or(text.len())
+/// The number of leading bytes that satisfy a condition.
+fn length(text: &str, matches: impl Fn(char) -> bool) -> usize {
+    text.find(|it| !matches(it)).unwrap_or(text.len())
 }
 
 /// `1.898`, `37.5`, `20`, rounded up.
@@ -141,9 +141,9 @@ fn unit_ms(word: &str) -> Option<u64> {
     }
 }
 
-/// `3pm`, `15:30`, `3:05 pm (europe/berlin)`, `nov 20th 2026 3:05 pm`: the next time that it is so.
+/// `3pm`, `15:30`, `3:05 pm (europe/berlin)`, `nov 20th 2026 3:05 pm`: the next time that matches.
 ///
-/// `said` are the same words as they were written. Nothing where the zone is not known.
+/// `said` are the same words in their original case. `None` if the time zone is unknown.
 fn clock(words: &[&str], said: &[&str], now: Timestamp, here: &TimeZone) -> Option<Reset> {
     let words = words.iter().copied().zip(said.iter().copied());
     let mut words = words.filter(|it| !["at", "on"].contains(&it.0)).peekable();
@@ -165,15 +165,15 @@ fn clock(words: &[&str], said: &[&str], now: Timestamp, here: &TimeZone) -> Opti
     let from = jiff::Timestamp::from_millisecond(i64::try_from(now.0).ok()?).ok()?.to_zoned(zone);
     let zoned = match (month, day) {
         (Some(month), Some(day)) => {
-            let told = year.and_then(|it| it.0.parse().ok());
+            let found = year.and_then(|it| it.0.parse().ok());
             let day = i8::try_from(day).ok()?;
             let date = |year| civil::Date::new(year, month, day).ok();
             let zoned =
                 |it: civil::Date| it.to_datetime(time).to_zoned(from.time_zone().clone()).ok();
-            let at = date(told.unwrap_or(from.year())).and_then(zoned);
-            // `Jan 2`, told in December.
+            let at = date(found.unwrap_or(from.year())).and_then(zoned);
+            // `Jan 2` in December is in the next year.
             let next_year = || date(from.year() + 1).and_then(zoned);
-            match told {
+            match found {
                 Some(_) => at?,
                 None => at.filter(|it| *it > from).or_else(next_year)?,
             }
@@ -189,13 +189,13 @@ fn next(from: &Zoned, time: civil::Time) -> Option<Zoned> {
     if today > *from { Some(today) } else { today.checked_add(SignedDuration::from_hours(24)).ok() }
 }
 
-/// `3pm`, `3:05pm`, `15:30`, or with the half of the day behind it.
+/// `3pm`, `3:05pm`, `15:30`, optionally followed by am or pm.
 fn time_of_day(word: &str, half: Option<&str>) -> Option<civil::Time> {
     let half = half.or_else(|| ["am", "pm"].into_iter().find(|it| word.ends_with(it)));
     let digits = word.trim_end_matches(['a', 'p', 'm']);
     let (hour, minute) = match digits.split_once(':') {
         Some((hour, minute)) => (hour, minute.get(..2)?.parse().ok()?),
-        // A number alone is no time.
+        // A number alone is not a time.
         None => (digits, half.map(|_| 0)?),
     };
     let hour: i8 = hour.parse().ok()?;
@@ -219,7 +219,7 @@ fn number(word: &str) -> Option<u64> {
     word.trim_end_matches(|it: char| !it.is_ascii_digit()).parse().ok()
 }
 
-/// Whether the word behind a time is about its zone: `(PST)`, `EDT`, `Europe/Berlin`, `+02:00`.
+/// Whether the word after a time is a time zone: `(PST)`, `EDT`, `Europe/Berlin`, `+02:00`.
 fn is_zone(said: &str) -> bool {
     let name = said.trim_matches(|it: char| !it.is_ascii_alphanumeric());
     let is_short = (1..=5).contains(&name.len()) && name.bytes().all(|it| it.is_ascii_uppercase());
@@ -229,7 +229,7 @@ fn is_zone(said: &str) -> bool {
         || zone(name).is_some()
 }
 
-/// `utc`, `(europe/berlin)`, `+02:00`, `utc+2`. The short names of others mean several zones each.
+/// `utc`, `(europe/berlin)`, `+02:00`, `utc+2`. Other short names are ambiguous.
 fn zone(word: &str) -> Option<TimeZone> {
     let name = word.trim_matches(['(', ')', '.', ';', '·']);
     let offset = ["utc", "gmt", "z"].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(name);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_as_vendors_write_them() {
+    fn parses_times_as_vendors_write_them() {
         for (text, wanted) in [
             ("the quota is used up\nSuggested retry after 1200s.", "2026-11-15T16:46:40Z"),
             ("Please try again in 20 minutes.", "2026-11-15T16:46:40Z"),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_of_january_that_is_told_in_december_is_one_of_the_next_year() {
+    fn a_january_date_in_december_is_in_the_next_year() {
         // 2026-12-30T16:26:40Z.
         let december = Timestamp(NOW.0 + 45 * 86_400_000);
         let until = |text: &str| until_from(december, text);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_not_taken_for_one() {
+    fn other_text_is_not_a_time() {
         for text in [
             "the quota is used up",
             "in 3 files, at line 500",
@@ -345,8 +345,8 @@ mod tests {
     }
 
     #[test]
-    fn structured_times_are_read() {
-        let until = |data: Value| Reset::told(&data)?.after(NOW);
+    fn parses_structured_times() {
+        let until = |data: Value| Reset::structured(&data)?.after(NOW);
         let hour = Some(NOW.plus(3_600_000));
         assert_eq!(until(json!({"resetAt": NOW.0 + 3_600_000})), hour);
         assert_eq!(until(json!({"resetsAt": NOW.0 / 1_000 + 3_600})), hour);

@@ -1,25 +1,24 @@
-//! Errors that an agent tells in the words of a turn that ended well.
+//! Errors in the text of a turn that ended well according to the agent.
 
-use super::{Known, MESSAGE_BYTES_MAX, cause, facts::kind_of_status};
+use super::{ErrorContext, MESSAGE_BYTES_MAX, cause, facts::kind_of_status};
 use crate::{plain::one_line, turn::Words};
 use pitcrew_model::ErrorCause;
 
-/// The error that a turn ended with although the agent says that it ended well; nothing where it did.
+/// The error that a turn really ended with, or `None` if it ended well.
 ///
-/// Only what the agent said last counts, and only where it begins with what a rule says: a line of
-/// the last paragraph, or the last piece of the message. A rule may also name a mark that the agent
-/// sets, as it is.
+/// Only the agent's last text counts, and only if a line of its last paragraph, or the last piece
+/// of the message, starts as a rule says. A rule may also name a marker that the agent sets.
 pub(crate) fn of_words(
     words: &Words,
     marks: &[String],
-    known: &Known<'_>,
+    known: &ErrorContext<'_>,
 ) -> Option<(ErrorCause, String)> {
     let text = words.last_message()?;
     let begins: Vec<&str> =
         [Some(text), words.last_piece()].into_iter().flatten().map(str::trim_start).collect();
     let lines = lines_at_the_end(text);
-    let begun = known.rules.iter().filter(|it| !is_word(&it.says)).find_map(|rule| {
-        // A few words may be the title of anything.
+    let begins = known.rules.iter().filter(|it| !is_word(&it.says)).find_map(|rule| {
+        // A short text may be the title of anything.
         let lines = if is_short(&rule.says) { &[][..] } else { &lines };
         let said = begins.iter().chain(lines).find(|it| begins_with(it, &rule.says))?;
         Some((rule.kind, *said))
@@ -28,12 +27,12 @@ pub(crate) fn of_words(
         let rule = known.rules.iter().find(|it| marks.contains(&it.says))?;
         Some((rule.kind, words.last_piece().unwrap_or(text)))
     };
-    let (kind, said) = begun.or_else(marked)?;
+    let (kind, said) = begins.or_else(marked)?;
     let line = said.trim_start().lines().next().unwrap_or_default();
     Some((cause(kind, None, said, known.at), one_line(line, MESSAGE_BYTES_MAX)))
 }
 
-/// The lines of the last paragraph, each with all that follows it.
+/// The lines of the last paragraph, each with everything after it.
 fn lines_at_the_end(text: &str) -> Vec<&str> {
     let text = text.trim_end();
     let starts = text.rmatch_indices('\n').map(|it| it.0 + 1).chain([0]);
@@ -46,10 +45,10 @@ fn lines_at_the_end(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Whether a text begins with what a rule says, and not with a sentence that has the same words.
+/// Whether a text starts as a rule says, rather than with a sentence that has the same words.
 ///
-/// A rule with a colon or a number is told apart from those by itself; behind another one there has
-/// to be what ends it, or the status of an answer.
+/// A rule with a colon or a number is specific enough; after any other rule there must be
+/// punctuation or a status.
 fn begins_with(text: &str, says: &str) -> bool {
     let Some(rest) = text.strip_prefix(says) else { return false };
     let is_ended = says.trim_end().ends_with(|it: char| !it.is_alphanumeric());
@@ -73,7 +72,7 @@ fn is_short(says: &str) -> bool {
         && says.chars().all(|it| it.is_alphanumeric() || it.is_whitespace())
 }
 
-/// One word, or a number: any line may begin with it.
+/// One word or a number, which any line may start with.
 fn is_word(says: &str) -> bool {
     says.chars().all(|it| it.is_alphanumeric() || "_-".contains(it))
 }

@@ -1,4 +1,4 @@
-//! The text of a file, or some lines of it, as much as fits into an answer.
+//! Reads the text of a file, or some of its lines, up to the size of an answer.
 
 use pitcrew_model::limits::FILE_READ_BYTES_MAX;
 use std::{
@@ -6,24 +6,24 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-/// How far into a file lines are looked for.
+/// How much of a file is searched for lines.
 const LOOKED_AT_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TextError {
     #[error(
-        "it has more than {FILE_READ_BYTES_MAX} bytes; ask for a part of it with `line` and `limit`"
+        "it has more than {FILE_READ_BYTES_MAX} bytes; request a part of it with `line` and `limit`"
     )]
     TooLarge,
-    #[error("these lines have more than {FILE_READ_BYTES_MAX} bytes; ask for fewer of them")]
+    #[error("these lines have more than {FILE_READ_BYTES_MAX} bytes; request fewer lines")]
     TooLong,
-    #[error("it is no UTF-8 text")]
+    #[error("it is not UTF-8 text")]
     NotText,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// The text from `line` on, at most `limit` lines of it. The first line is 1.
+/// The text from `line` on, at most `limit` lines. The first line is 1.
 pub fn text_of(file: File, line: Option<u64>, limit: Option<u64>) -> Result<String, TextError> {
     let is_part = line.is_some_and(|it| it > 1) || limit.is_some();
     let mut file = BufReader::new(file.take(LOOKED_AT_BYTES_MAX));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_that_were_asked_for_are_given() {
+    fn returns_the_requested_lines() {
         let lines = b"one\ntwo\nthree";
         for (line, limit, expected) in [
             (None, None, "one\ntwo\nthree"),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_says_what_to_do() {
+    fn an_oversized_request_suggests_a_fix() {
         let long = vec![b'x'; FILE_READ_BYTES_MAX + 1];
         assert!(matches!(text(&long, None, None), Err(TextError::TooLarge)));
         assert!(matches!(text(&long, None, Some(1)), Err(TextError::TooLong)));

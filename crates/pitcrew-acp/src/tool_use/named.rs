@@ -1,6 +1,6 @@
-//! What a tool call names: paths and commands, under whatever keys vendors use for them.
+//! Finds the paths and commands in a tool call, under the keys that vendors use for them.
 //!
-//! Never judges what it finds. What it had to leave out, it says.
+//! It does not judge them. It records whether something was left out.
 
 use super::letters;
 use pitcrew_model::text;
@@ -11,38 +11,38 @@ use std::{
     path::PathBuf,
 };
 
-/// Paths that are looked at for one call: each costs a few looks at the disk.
+/// Paths that are examined for one call: each costs several file system calls.
 const PATHS_NAMED_MAX: usize = 1_000;
-/// Commands are taken until there is this much of them: more than anybody is shown.
+/// The total size of commands that are collected: more than is ever shown.
 const COMMANDS_BYTES_MAX: usize = 16 * 1_024;
 
 #[derive(Debug, Default)]
 pub struct Named {
     pub paths: BTreeSet<PathBuf>,
     pub commands: Vec<String>,
-    /// There were more paths than are looked at.
+    /// There were more paths than are examined.
     pub is_partial: bool,
-    /// There is more to the commands than was taken: a part of one, or whole ones.
+    /// Some commands, or parts of them, were left out.
     pub is_command_cut: bool,
     pub carries: Carries,
     claim: Claim,
 }
 
-/// What a call carries beside paths and commands.
+/// The content of a call in addition to paths and commands.
 #[derive(Debug, Default)]
 pub struct Carries {
     /// New text for a file.
     pub change: bool,
-    /// An address on the network.
+    /// A network address.
     pub address: bool,
 }
 
-/// What the call says of itself.
+/// The kind that the call claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Claim {
     #[default]
     Acts,
-    /// It only reads, so anything that may be a command counts as one.
+    /// It claims to be read-only, so anything that may be a command counts as one.
     Reads,
 }
 
@@ -63,7 +63,7 @@ impl Named {
         }
     }
 
-    /// Takes everything from raw input. What has no keys at all may well be a command.
+    /// Collects everything from raw input. Input without keys may be a command.
     pub fn input(&mut self, input: &Value) {
         match input {
             Value::String(_) => self.command(words(input)),
@@ -80,7 +80,7 @@ impl Named {
     }
 
     fn command(&mut self, line: Line) {
-        // A command within a command stands in both.
+        // A nested command is contained in the outer one too.
         let is_full = self.commands.iter().map(String::len).sum::<usize>() >= COMMANDS_BYTES_MAX;
         self.is_command_cut |= line.is_cut || is_full && !line.text.is_empty();
         if !is_full && !line.text.is_empty() {
@@ -88,7 +88,7 @@ impl Named {
         }
     }
 
-    /// Goes as deep as the input does: the JSON reader bounds the depth.
+    /// Recurses as deep as the input: the JSON parser bounds the depth.
     fn search(&mut self, value: &Value, is_path: bool) {
         match value {
             Value::String(path) if is_path => self.path(path),
@@ -115,7 +115,7 @@ impl Named {
     }
 }
 
-/// A line for a shell, empty where there is nothing to run.
+/// A shell command line; empty if there is nothing to run.
 #[derive(Default)]
 struct Line {
     text: String,
@@ -138,12 +138,12 @@ impl Line {
     }
 }
 
-/// The command that an object holds, with its arguments.
-fn command(object: &Map<String, Value>, is_look: bool) -> Line {
+/// The command in an object, with its arguments.
+fn command(object: &Map<String, Value>, is_read_only: bool) -> Line {
     let (mut commands, mut arguments) = (Line::default(), Line::default());
     for (key, value) in object {
         let key = letters(key);
-        if is_command_key(&key) || is_look && may_be_command_key(&key) {
+        if is_command_key(&key) || is_read_only && may_be_command_key(&key) {
             commands.add(&words(value), "\n");
         } else if matches!(key.as_str(), "args" | "arguments") && !value.is_object() {
             arguments.add(&words(value), " ");
@@ -177,10 +177,10 @@ fn words(value: &Value) -> Line {
     line
 }
 
-/// Adds the beginning of a value as JSON.
+/// Appends the start of a value as JSON.
 fn json(value: &Value, line: &mut Line) {
     let mut beginning = Beginning(Vec::new());
-    // Stops where it is full.
+    // Stops when it is full.
     line.is_cut |= serde_json::to_writer(&mut beginning, value).is_err();
     line.push(&String::from_utf8_lossy(&beginning.0));
 }
@@ -214,7 +214,7 @@ fn is_command_key(key: &str) -> bool {
     )
 }
 
-/// What a tool that only looks has no use for.
+/// Keys that a read-only tool does not use.
 fn may_be_command_key(key: &str) -> bool {
     let parts = ["command", "cmd", "shell", "bash", "exec", "argv", "program", "eval"];
     key.starts_with("script")
@@ -230,7 +230,7 @@ fn is_address_key(key: &str) -> bool {
     key.contains("url") || key.contains("uri") || matches!(key, "address" | "endpoint" | "href")
 }
 
-/// Whether it leads to the network.
+/// Whether it is a network address.
 fn is_address(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty() && !text.starts_with("file:"),
@@ -293,7 +293,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_command_that_was_cut_or_left_out_is_told() {
+    fn an_incomplete_command_is_marked() {
         let full = "x".repeat(COMMANDS_BYTES_MAX);
         let longer = format!("{full}y");
         for (input, is_cut) in [

@@ -1,13 +1,13 @@
-//! What a tool is when its agent says only that it is something else: read off its name.
+//! Derives the kind of a tool from its name, if the agent reports the kind as `other`.
 //!
-//! Whoever decides looks at paths and commands too.
+//! Paths and commands are checked separately.
 
 use super::letters;
 
 const CHANGES: &[&str] = &["write", "writefile", "createfile", "edit", "editfile", "replace"];
 const READS: &[&str] = &["read", "readfile", "view", "viewfile", "tree", "ls", "listdirectory"];
 
-/// The kind of a tool whose title is nothing but its name, as those of goose are.
+/// The kind of a tool whose title is only its name, as in goose.
 pub fn kind(title: &str) -> &'static str {
     let name = letters(title);
     if CHANGES.contains(&name.as_str()) {
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_tool_is_known_by_its_name() {
+    fn a_file_tool_is_recognized_by_its_name() {
         assert_eq!(["write", "edit", "tree"].map(kind), ["edit", "edit", "read"]);
         assert_eq!(["shell", "write to the moon", "web_search", ""].map(kind), ["other"; 4]);
     }

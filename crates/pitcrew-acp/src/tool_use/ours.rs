@@ -1,6 +1,6 @@
-//! Whether a call is one of our own tools, under whatever name and on whatever way an agent makes it.
+//! Recognizes calls of our own tools, in all the ways that agents make them.
 //!
-//! Strict: nobody is asked about these. What may hide something else is not one of them.
+//! Strict: these calls need no permission. A call that may hide something else does not count.
 
 use super::named::Named;
 use crate::schema::{ContentBlock, ToolCall, ToolCallContent, ToolKind};
@@ -10,18 +10,18 @@ use std::{collections::BTreeSet, path::Path};
 
 /// The name of our MCP server.
 const SERVER: &str = "pitcrew";
-/// What an argument may hold.
+/// The type of an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
     Texts,
     Flag,
-    /// A list of sub-tasks, each with arguments of its own.
+    /// A list of sub-tasks, each with its own arguments.
     Subtasks,
 }
 
-/// The arguments of our tools. A call with any other is not one of them: what runs commands is
-/// looked at by a person.
+/// The arguments of our tools. A call with any other argument does not count. Arguments with
+/// commands are missing on purpose: a person decides on those.
 const ARGUMENTS: &[(&str, Form)] = &[
     ("summary", Form::Text),
     ("outcome", Form::Text),
@@ -49,24 +49,24 @@ const ARGUMENTS: &[(&str, Form)] = &[
     ("verdict", Form::Text),
     ("reason", Form::Text),
 ];
-/// Those that need no argument, because they only look.
+/// Read-only tools that need no argument.
 const LOOKS: &[&str] = &["orchestrator_list_workers", "a2a_list_agents"];
 
-/// A call that does not show its input may be anything, whatever its title says: a person decides.
+/// A call without visible input may do anything, whatever its title: a person decides.
 pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
     let shown = shown_input(call);
     let ((Some(Value::Object(input)), _) | (None, Some(input))) = (&call.raw_input, &shown) else {
         return false;
     };
     let is_text = |it: &ToolCallContent| matches!(it, ToolCallContent::Content(_));
-    // What a sub-task may change is named by its parent and not touched by the call.
+    // A parent names the files that a sub-task may change; the call itself does not touch them.
     let mut targets = BTreeSet::new();
     add_targets(input, &mut targets);
     let touches = named.paths.iter().any(|it| !targets.contains(it.as_path()));
     if named.is_command_cut || touches || !call.content.iter().all(is_text) {
         return false;
     }
-    // Any other kind does something else than to talk to us.
+    // A call of any other kind does more than call our tool.
     let (is_other, title) = (call.kind == ToolKind::Other, name_of(call, input));
     if !is_other && call.kind != ToolKind::Execute {
         return false;
@@ -79,7 +79,7 @@ pub fn is_ours(call: &ToolCall, named: &Named) -> bool {
         || is_other && (looks || is_title(title) && are_our_arguments(input))
 }
 
-/// The title of a call; or, where that only repeats the input, as qwen's does, the name beside it.
+/// The title of a call, or the name beside it if the title repeats the input, as in qwen.
 fn name_of<'a>(call: &'a ToolCall, input: &Map<String, Value>) -> &'a str {
     let repeats = serde_json::from_str(&call.title).is_ok_and(|it: Map<_, _>| it == *input);
     let name = call.meta.as_ref().and_then(|it| it.get("toolName")?.as_str());
@@ -97,7 +97,7 @@ fn add_targets<'a>(input: &'a Map<String, Value>, targets: &mut BTreeSet<&'a Pat
     }
 }
 
-/// The input of a call of a server's tool as gemini shows it: the only text of the call, as JSON.
+/// The input of a server tool's call as gemini shows it: the only text of the call, as JSON.
 fn shown_input(call: &ToolCall) -> Option<Map<String, Value>> {
     let [ToolCallContent::Content(shown)] = &call.content[..] else { return None };
     let ContentBlock::Text(shown) = &shown.content else { return None };
@@ -105,7 +105,7 @@ fn shown_input(call: &ToolCall) -> Option<Map<String, Value>> {
     is_other.then(|| serde_json::from_str(&shown.text).ok()).flatten()
 }
 
-/// At least one command, each one ours, and nothing beside them that could change what they do.
+/// At least one command, all of them ours, and nothing else that could change what they do.
 fn are_our_commands(input: &Map<String, Value>) -> bool {
     let is_ours = |it: &Value| {
         let mut lines = it.as_str().unwrap_or_default().lines().peekable();
@@ -121,21 +121,21 @@ fn are_our_commands(input: &Map<String, Value>) -> bool {
     })
 }
 
-/// `pitcrew tool NAME --json '...'`, and nothing that a shell would make more of.
+/// `pitcrew tool NAME --json '...'`, without anything that a shell would interpret.
 fn is_our_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix("pitcrew tool ") else { return false };
     let Some((name, rest)) = rest.split_once(' ') else { return false };
     let body = rest.strip_prefix("--json '").and_then(|it| it.strip_suffix('\''));
-    // To fish, a quote after a backslash ends nothing.
+    // In fish, a quote after a backslash does not end the string.
     let is_plain =
         |it: &str| !it.ends_with('\\') && !it.contains(|it: char| it == '\'' || it.is_control());
     let input = body.filter(|it| is_plain(it)).and_then(|it| serde_json::from_str(it).ok());
-    // What hands out commands is looked at like a command.
+    // A tool that passes on commands is judged like a command.
     let is_ours = |it: &Map<String, Value>| it.is_empty() || are_our_arguments(it);
     ORCHESTRATOR_TOOLS.contains(&name) && input.as_ref().is_some_and(is_ours)
 }
 
-/// A call of a tool of our server that tells server, tool and arguments apart.
+/// A call of our server's tool with separate server, tool and arguments.
 fn is_our_server(title: &str, input: &Map<String, Value>) -> bool {
     let is_known = |it: &String| matches!(it.as_str(), "server" | "tool" | "arguments");
     let text = |key| input.get(key).and_then(Value::as_str);
@@ -151,7 +151,7 @@ fn is_title(title: &str) -> bool {
     ORCHESTRATOR_TOOLS.iter().any(|it| is_title_of(title, it))
 }
 
-/// The whole title is the name, as one of the agents spells it.
+/// Whether the whole title is the name, in one of the agents' spellings.
 fn is_title_of(title: &str, name: &str) -> bool {
     [
         format!("mcp__{SERVER}__{name}"),
@@ -194,9 +194,9 @@ mod tests {
         tool_use(&serde_json::from_value(call).expect("a tool call"), Path::new("/nowhere")).kind
     }
 
-    /// As claude, goose, gemini, opencode, codex, qwen and copilot were seen to make it.
+    /// As observed in claude, goose, gemini, opencode, codex, qwen and copilot.
     #[test]
-    fn our_tools_are_known_however_an_agent_calls_them() {
+    fn recognizes_our_tools_in_every_agents_spelling() {
         let input = json!({"summary": "did it", "outcome": "success"});
         for title in [
             "mcp__pitcrew__orchestrator_complete_task",
@@ -207,7 +207,7 @@ mod tests {
             let call = json!({"title": title, "kind": "other", "rawInput": input});
             assert_eq!(kind_of(&call), "orchestrator", "{title}");
         }
-        // As qwen asks: the title is the input, and the name is beside it.
+        // In qwen the title is the input, and the name is beside it.
         let beside = |title: &str, input: &Value| {
             let meta = json!({"toolName": "mcp__pitcrew__orchestrator_complete_task"});
             kind_of(&json!({"title": title, "kind": "other", "rawInput": input, "_meta": meta}))
@@ -217,7 +217,7 @@ mod tests {
         let more = json!({"summary": "did it", "url": "y"});
         assert_ne!(beside(&more.to_string(), &more), "orchestrator");
         assert_ne!(beside(&input.to_string(), &more), "orchestrator");
-        // As gemini asks: the input is the text of the call.
+        // In gemini the input is the text of the call.
         let shown = |text: &str| {
             let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);
             let title = "orchestrator_complete_task (pitcrew MCP Server)";
@@ -237,9 +237,9 @@ mod tests {
         assert_eq!(kind_of(&shell), "orchestrator");
     }
 
-    /// A sub-task that names its files is spawned without asking, one that runs a command is not.
+    /// Spawning a sub-task that names its files needs no permission; one that runs a command does.
     #[test]
-    fn our_other_tools_are_known_too() {
+    fn recognizes_our_other_tools() {
         let kind = |tool: &str, input: &Value| {
             let title = format!("mcp__pitcrew__{tool}");
             kind_of(&json!({"title": title, "kind": "other", "rawInput": input}))
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_passes_for_one_of_ours() {
+    fn other_calls_are_not_ours() {
         let name = "mcp__pitcrew__orchestrator_complete_task";
         for input in [
             json!({"summary": "x", "url": "y"}),
@@ -303,7 +303,7 @@ mod tests {
         }
         for kind in ["execute", "other"] {
             let call = json!({"title": name, "kind": kind});
-            assert_eq!(kind_of(&call), kind, "what it does is not known");
+            assert_eq!(kind_of(&call), kind, "its effect is unknown");
         }
         for kind in ["edit", "delete", "move", "fetch", "switch_mode"] {
             let call = json!({"title": name, "kind": kind, "rawInput": {"summary": "x"}});
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// An agent runs the whole command, not what is kept of it.
+    /// An agent runs the whole command, not the part that we kept.
     #[test]
     fn a_command_that_was_cut_is_not_ours() {
         let (start, end) =
@@ -352,9 +352,9 @@ mod tests {
         }
     }
 
-    /// Whoever hands out a command is asked like one who runs it.
+    /// A call that passes on a command needs permission like one that runs it.
     #[test]
-    fn a_command_that_hands_out_a_command_is_not_ours() {
+    fn a_command_that_passes_on_a_command_is_not_ours() {
         let spawn = |input: &Value| {
             let command = format!("pitcrew tool a2a_spawn_subtask --json '{input}'");
             kind_of(&json!({"title": "t", "kind": "execute", "rawInput": {"command": command}}))
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_command_is_known_or_the_command_is_not_ours() {
+    fn an_unknown_key_beside_a_command_makes_it_not_ours() {
         let command = "pitcrew tool orchestrator_complete_task --json '{}'";
         let with = |key: &str, value: &Value| {
             let mut input = json!({ "command": command });
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_with_anything_besides_is_not_ours() {
+    fn a_command_with_extra_shell_syntax_is_not_ours() {
         for command in [
             "pitcrew tool orchestrator_complete_task --json '{}'; rm -r x",
             "pitcrew tool orchestrator_complete_task --json '{}'\nrm -r x",

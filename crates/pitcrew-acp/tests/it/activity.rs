@@ -1,4 +1,4 @@
-//! Notes of activity: few, and never without the newest.
+//! Activity notes: rate limited, and the newest is never lost.
 
 use crate::stage::{LONG, Stage};
 use pitcrew_acp::Event;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 #[tokio::test]
-async fn notes_are_far_apart_and_the_newest_is_told() {
+async fn notes_are_rate_limited_and_the_newest_is_kept() {
     let flood = r#"
 i=0; while [ $i -lt 2000 ]; do
   i=$((i + 1)); update "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t$i\",\"title\":\"step $i\"}"
@@ -35,7 +35,7 @@ exit 0
 }
 
 #[tokio::test]
-async fn two_notes_are_never_close_together() {
+async fn two_notes_keep_the_minimum_distance() {
     let slowly = r#"
 note() { update "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"$1\",\"title\":\"$1\"}"; }
 note one; read line; note two; read line

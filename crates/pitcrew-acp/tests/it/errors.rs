@@ -1,4 +1,4 @@
-//! Turns and openings that fail for a reason that is not the agent's: its login, a limit, its model.
+//! Turns and sessions that fail because of the login, a limit or the model.
 
 use crate::stage::{END, LONG, Stage, failure};
 use pitcrew_acp::{ErrorKind, ErrorRule, Profile};
@@ -24,7 +24,7 @@ async fn stop_of(turn: &str) -> StopReason {
 }
 
 #[tokio::test]
-async fn a_turn_that_ends_well_with_an_error_text_ended_with_an_error() {
+async fn a_turn_with_an_error_text_at_its_end_failed() {
     let said = |text: &str| format!("say '{text}'{END}");
     assert_eq!(
         stop_of(&said("Ran into this error: Bad request (400)")).await,
@@ -45,7 +45,7 @@ async fn a_turn_that_ends_well_with_an_error_text_ended_with_an_error() {
 }
 
 #[tokio::test]
-async fn a_mark_of_the_session_says_that_its_turn_failed() {
+async fn a_session_marker_reveals_a_failed_turn() {
     let marked = |state: &str| {
         format!(
             r#"update '{{"sessionUpdate":"session_info_update","_meta":{{"codex":{{"threadStatus":{{"type":"{state}"}}}}}}}}'
@@ -58,7 +58,7 @@ say 'high demand'{END}"#
 }
 
 #[tokio::test]
-async fn what_was_said_before_a_tool_call_is_no_end() {
+async fn text_before_a_tool_call_is_not_the_end() {
     let call = r#"say 'Ran into this error: no such file'
 update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"look"}'"#;
     assert_eq!(stop_of(&format!("{call}\nsay 'all is well'{END}")).await, StopReason::EndTurn);
@@ -66,7 +66,7 @@ update '{"sessionUpdate":"tool_call","toolCallId":"t1","title":"look"}'"#;
 }
 
 #[tokio::test]
-async fn errors_that_an_agent_answers_with_are_told_apart() {
+async fn classifies_error_answers() {
     let answered = |error: &str| format!("echo '{{\"id\":16,\"error\":{error}}}'\nread forever");
     for (error, wanted) in [
         (r#"{"code":-32000,"message":"Authentication required"}"#, ErrorCause::Auth),
@@ -85,7 +85,7 @@ async fn errors_that_an_agent_answers_with_are_told_apart() {
 }
 
 #[tokio::test]
-async fn an_error_of_an_agent_that_is_logged_out_is_about_that() {
+async fn an_error_after_a_logout_is_a_login_error() {
     let status = |kind: &str| {
         format!(
             r#"echo '{{"method":"_auth/status_update","params":{{"authStatus":{{"kind":"{kind}"}}}}}}'
@@ -100,28 +100,28 @@ async fn an_error_of_an_agent_that_is_logged_out_is_about_that() {
     };
     assert_eq!(cause_of(format!("{}{error}", status("none"))).await, ErrorCause::Auth);
     let back = format!("{}{}{error}", status("none"), status("api_key"));
-    assert_eq!(cause_of(back).await, ErrorCause::Other, "somebody logged in again");
+    assert_eq!(cause_of(back).await, ErrorCause::Other, "there is a login again");
 }
 
 #[tokio::test]
-async fn an_opening_fails_for_the_same_reasons() {
+async fn opening_a_session_fails_for_the_same_reasons() {
     let opening = |error: &str| {
         format!(
             r#"read line; echo '{{"id":8,"result":{{"protocolVersion":1}}}}'; read line; echo '{{"id":9,"error":{error}}}'; read line"#
         )
     };
     let auth = opening(r#"{"code":-32000,"message":"Authentication required"}"#);
-    let message = "`session/new` was refused: Authentication required (code -32000)".into();
+    let message = "`session/new` failed: Authentication required (code -32000)".into();
     assert_eq!(failure(&["sh", "-c", &auth], LONG).await, Failure::Auth { message });
     let quota = opening(r#"{"code":429,"message":"used up, retry after 60s"}"#);
     let Failure::Quota { until: Some(_), message } = failure(&["sh", "-c", &quota], LONG).await
     else {
         panic!("another failure");
     };
-    assert_eq!(message, "`session/new` was refused: used up, retry after 60s (code 429)");
+    assert_eq!(message, "`session/new` failed: used up, retry after 60s (code 429)");
 }
 
-/// What an agent says when its turn was cancelled says nothing about its model.
+/// What an agent reports after a cancel is not an error of its model.
 #[tokio::test]
 async fn a_cancelled_turn_ends_without_an_error() {
     let late = "say begun; read cancel\n";
@@ -136,7 +136,7 @@ async fn a_cancelled_turn_ends_without_an_error() {
         let stage = Stage::of(&script, profile()).await;
         let turn = stage.session.prompt(EffectId(2), "go");
         let cancel = async {
-            // The turn may be announced and the prompt not be sent yet.
+            // The turn may be registered before the prompt is sent.
             tokio::task::yield_now().await;
             stage.session.cancel().await;
         };
@@ -147,7 +147,7 @@ async fn a_cancelled_turn_ends_without_an_error() {
 }
 
 #[tokio::test]
-async fn files_and_terminals_that_were_not_offered_are_refused_with_a_reason() {
+async fn requests_beyond_our_capabilities_are_rejected_with_a_reason() {
     let script = r#"
 echo '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"path":"/x","content":"y"}}'
 read answer
@@ -156,6 +156,6 @@ say "$(printf %s "$answer" | tr -d '"')"
     let stage = Stage::new(&format!("{script}{END}")).await;
     let end = stage.session.prompt(EffectId(2), "go").await.expect("a turn");
     assert!(end.last_words.contains("code:-32601"), "{}", end.last_words);
-    assert!(end.last_words.contains("not among its capabilities"), "{}", end.last_words);
+    assert!(end.last_words.contains("did not offer this capability"), "{}", end.last_words);
     stage.session.stop(Duration::from_millis(100)).await;
 }

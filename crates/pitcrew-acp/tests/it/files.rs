@@ -1,23 +1,23 @@
-//! Files that an agent reaches through us, and what it asks for in its words.
+//! Files that an agent reaches through us, and questions in its text.
 
 use crate::stage::{END, LONG, OPEN, Stage, launch};
-use pitcrew_acp::{Event, Launch, Outline, Profile, Reach, SessionEvents, attach, open};
+use pitcrew_acp::{Event, FileScope, Launch, Outline, Profile, SessionEvents, attach, open};
 use pitcrew_model::{Access, EffectId, RepoPath, Stay, Zone};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// `read ID PATH` and `write ID PATH`, and what came of it in `answer`.
+/// `read ID PATH` and `write ID PATH`; `answer` has the result.
 const FILES: &str = r#"
 call() { printf '{"jsonrpc":"2.0","id":"%s","method":"fs/%s","params":{"sessionId":"s1","path":"%s/%s","content":"new"}}\n' "$1" "$2" "$PWD" "$3"; read -r answer; printf '%s\n' "$answer" >> answers; }
 get() { call "$1" read_text_file "$2"; }
 put() { call "$1" write_text_file "$2"; }
 "#;
 
-fn reach() -> Reach {
+fn reach() -> FileScope {
     let path = |it| RepoPath::parse(it).expect("a path");
     let zone = Zone { region: vec![path("ui")], ..Zone::default() };
     let outline: Outline = Arc::new(|it| Box::pin(async move { Some(format!("{it}: fn f()")) }));
-    Reach { zone, sees: Vec::new(), stay: Stay::Owner, outline }
+    FileScope { zone, sees: Vec::new(), stay: Stay::Owner, outline }
 }
 
 async fn stage(turn: &str) -> Stage {
@@ -33,7 +33,7 @@ async fn stage(turn: &str) -> Stage {
     Stage { session, events, home }
 }
 
-/// Answers every refusal, and says what was refused.
+/// Answers every refusal, and returns the refused path.
 async fn note(events: &mut SessionEvents) -> (u64, Access, String) {
     loop {
         let event = timeout(LONG, events.next()).await.expect("in time").expect("an event");
@@ -48,10 +48,10 @@ fn answers(home: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|it| serde_json::from_str(it).expect("an answer")).collect()
 }
 
-/// S0-044, S0-045, S0-098: the zone is served; what lies outside is refused when it is asked for, and
-/// only after somebody has heard of it.
+/// S0-044, S0-045, S0-098: files in the zone are served; others are refused after the refusal was
+/// recorded.
 #[tokio::test]
-async fn the_zone_is_served_and_the_rest_is_refused() {
+async fn files_in_the_zone_are_served_and_others_refused() {
     let turn = format!("get 1 ui/a.txt; put 2 ui/new/b.txt; get 3 core/b.rs; put 4 core/b.rs{END}");
     let mut stage = stage(&turn).await;
     let session = stage.session.clone();
@@ -63,7 +63,7 @@ async fn the_zone_is_served_and_the_rest_is_refused() {
             let before = answers(stage.home.path()).len();
             stage.events.answer_blocked(place).await;
             stage.events.answer_blocked(place).await;
-            assert!(before >= 2, "what is allowed needs nobody");
+            assert!(before >= 2, "allowed files need no decision");
         }
     };
     let (end, ()) = tokio::join!(prompt, noted);
@@ -82,7 +82,7 @@ async fn the_zone_is_served_and_the_rest_is_refused() {
 }
 
 #[tokio::test]
-async fn files_are_offered_only_where_they_are_served() {
+async fn file_access_is_offered_only_if_it_is_served() {
     let say = r#"say "$(printf %s "$initialize" | tr -d '"')"; get 1 ui/a.txt; say "$(printf %s "$answer" | tr -d '"')""#;
     for (offered, told) in [(true, "content:"), (false, "code:-32601")] {
         let stage = if offered {
@@ -97,7 +97,7 @@ async fn files_are_offered_only_where_they_are_served() {
     }
 }
 
-/// Whoever was there before had heard of it, and was killed before it answered.
+/// The earlier process received the request, and was killed before it answered.
 #[tokio::test]
 async fn a_request_in_flight_is_answered_once() {
     let mut stage = stage(&format!("get 1 core/b.rs; get 2 ui/a.txt{END}")).await;
@@ -121,9 +121,9 @@ async fn a_request_in_flight_is_answered_once() {
     back.session.stop(Duration::from_millis(100)).await;
 }
 
-/// S0-042: what it asks for in its words comes with the end of the turn, the same for whoever comes back.
+/// S0-042: questions in the text come with the end of the turn, also after a reattach.
 #[tokio::test]
-async fn what_a_turn_asks_for_is_told_with_its_end() {
+async fn the_end_of_a_turn_contains_its_questions() {
     let turn = format!(
         "say 'I look. NEED: no'; say '\\nNE'; say 'ED: Auth'; say 'Validator from core/auth.rs\\n```\\nNEED: x\\n'\nupdate '{{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\",\"title\":\"look\"}}'\nsay 'NEED: Other'{END}"
     );

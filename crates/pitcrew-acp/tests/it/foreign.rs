@@ -1,4 +1,4 @@
-//! Agents that send anything at all: the turn ends, and whoever asked is told how.
+//! Agents that send arbitrary frames: the turn ends with a result.
 
 use crate::stage::{END, LONG, Stage};
 use pitcrew_model::EffectId;
@@ -10,11 +10,11 @@ use proptest::{
 use std::{fs, time::Duration};
 use tokio::time::timeout;
 
-/// Frames of one agent: what is no frame at all is counted, and too much of it ends the agent.
+/// Frames of one agent: invalid ones are counted, and too many of them end the agent.
 const FRAMES: usize = 60;
 
 #[tokio::test]
-async fn whatever_an_agent_sends_its_turn_ends() {
+async fn a_turn_ends_for_any_frames() {
     let home = tempfile::tempdir().expect("a folder");
     let mut runner = TestRunner::default();
     let changed = corpus!("frame").changed();

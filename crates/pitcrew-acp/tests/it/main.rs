@@ -1,4 +1,4 @@
-//! Agents that behave, and agents that do not: real processes behind a real shim.
+//! Well-behaved and misbehaving agents: real processes behind a real shim.
 
 mod silent;
 mod stage;

@@ -1,4 +1,4 @@
-//! How a session is opened, and how it is not.
+//! Opening a session, successfully and not.
 
 use crate::stage::{END, LONG, Stage, failure, launch, until};
 use pitcrew_acp::open;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_program_that_does_not_exist_is_told_as_such() {
+async fn a_missing_program_is_reported() {
     let Failure::AgentMissing { program, message } = failure(&["no-such-agent"], LONG).await else {
         panic!("another failure");
     };
@@ -16,7 +16,7 @@ async fn a_program_that_does_not_exist_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn an_agent_that_exits_at_once_is_told_with_its_last_words() {
+async fn an_immediate_exit_is_reported_with_the_last_output() {
     let agent = ["sh", "-c", "echo 'no \u{1b}[31mlicence' >&2; exit 3"];
     let Failure::AgentExited { exit, output } = failure(&agent, LONG).await else {
         panic!("another failure");
@@ -40,19 +40,19 @@ async fn an_agent_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
+async fn a_rejection_or_another_protocol_version_is_reported() {
     let answers = [
         (
             r#"{"id":8,"result":{"protocolVersion":2}}"#,
-            "the agent speaks version 2; only version 1 is understood",
+            "the agent uses protocol version 2; only version 1 is supported",
         ),
         (
             r#"{"id":8,"error":{"code":-32603,"message":"not today"}}"#,
-            "`initialize` was refused: not today (code -32603)",
+            "`initialize` failed: not today (code -32603)",
         ),
         (
             r#"{"id":8,"result":{}}"#,
-            "the answer to `initialize` is unreadable: missing field `protocolVersion`",
+            "the answer to `initialize` is invalid: missing field `protocolVersion`",
         ),
     ];
     for (answer, message) in answers {
@@ -62,7 +62,7 @@ async fn an_agent_that_refuses_or_speaks_another_version_is_told_as_such() {
 }
 
 #[tokio::test]
-async fn an_endless_session_id_is_refused() {
+async fn an_oversized_session_id_is_rejected() {
     let opening = |length: usize| {
         format!(
             r#"read line; echo '{{"id":8,"result":{{"protocolVersion":1}}}}'
@@ -79,20 +79,20 @@ read line; printf '{{"id":9,"result":{{"sessionId":"%0{length}d"}}}}\n' 0; read 
 }
 
 #[tokio::test]
-async fn an_unreadable_answer_is_not_quoted_whole() {
+async fn an_invalid_answer_is_not_quoted_in_full() {
     let script =
         r#"read line; printf '{"id":8,"result":{"protocolVersion":["%0100000d"]}}\n' 0; read line"#;
     let Failure::Protocol { message } = failure(&["sh", "-c", script], LONG).await else {
         panic!("another failure");
     };
-    assert!(message.contains("is unreadable") && message.len() < 1_200, "{message}");
+    assert!(message.contains("is invalid") && message.len() < 1_200, "{message}");
 }
 
 fn protocol(message: &str) -> Failure {
     Failure::Protocol { message: message.into() }
 }
 
-/// What the agent is offered: no files and no terminal of ours, and one MCP server.
+/// What the agent gets: no file access or terminal of ours, and one MCP server.
 #[tokio::test]
 async fn the_session_has_the_checkout_and_the_mcp_server() {
     let keep = r#"printf '%s\n%s\n%s\n' "$initialize" "$new" "$prompt" > frames"#;
@@ -122,7 +122,7 @@ async fn the_session_has_the_checkout_and_the_mcp_server() {
 }
 
 #[tokio::test]
-async fn an_opening_that_is_given_up_leaves_no_agent_behind() {
+async fn a_cancelled_opening_leaves_no_agent_behind() {
     let home = tempfile::tempdir().expect("a folder");
     let mut launch = launch(home.path(), &["sh", "-c", "echo started >&2; read line; read line"]);
     launch.shim.lease_ms = 0;
@@ -143,7 +143,7 @@ async fn the_same_attempt_is_not_started_twice() {
     stage.session.stop(Duration::from_millis(100)).await;
 }
 
-/// An agent that closes its session and has something to do when it is asked to end.
+/// An agent that closes its session and takes time to exit.
 const CLOSES: &str = r#"trap ': > asked; exit 0' TERM
 read line; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}}'
 read line; echo '{"id":9,"result":{"sessionId":"s1"}}'
@@ -151,7 +151,7 @@ read line; : > closed; echo '{"id":10,"result":{}}'
 while :; do sleep 0.1; done"#;
 
 #[tokio::test]
-async fn who_closes_its_session_is_not_asked_to_end_and_who_is_thrown_away_not_even_to_close_it() {
+async fn dismiss_closes_the_session_only_and_discard_kills_at_once() {
     for (way, is_closed, is_asked) in
         [("stop", true, true), ("dismiss", true, false), ("discard", false, false)]
     {
@@ -170,7 +170,7 @@ async fn who_closes_its_session_is_not_asked_to_end_and_who_is_thrown_away_not_e
     }
 }
 
-/// An agent that is in a turn until it is told to end that.
+/// An agent that stays in a turn until it is cancelled.
 const WORKS: &str = r#"read line; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}}'
 read line; echo '{"id":9,"result":{"sessionId":"s1"}}'
 read line; : > works
@@ -179,7 +179,7 @@ read line; echo '{"id":10,"result":{}}'
 while :; do sleep 0.1; done"#;
 
 #[tokio::test]
-async fn who_is_in_a_turn_may_end_that_before_it_is_thrown_away() {
+async fn discard_lets_an_open_turn_end() {
     let home = tempfile::tempdir().expect("a folder");
     let opened = open(launch(home.path(), &["sh", "-c", WORKS])).await;
     let (session, _events) = opened.expect("a session");

@@ -1,4 +1,4 @@
-//! Requests for permission: described, answered, taken back.
+//! Permission requests: described, answered, cancelled.
 
 use crate::stage::{END, LONG, Stage};
 use pitcrew_acp::Event;
@@ -25,7 +25,8 @@ async fn asked(stage: &mut Stage) -> (String, Vec<PermissionOption>) {
     }
 }
 
-/// S0-098: requests are answered by their method, and a permission with the protocol's own outcome.
+/// S0-098: a request is answered with its method's result, and a permission with the protocol's own
+/// outcome.
 #[tokio::test]
 async fn a_choice_reaches_the_agent_once() {
     let mut stage = Stage::new(&format!("{ASK}{END}")).await;
@@ -46,7 +47,7 @@ async fn a_choice_reaches_the_agent_once() {
 }
 
 #[tokio::test]
-async fn cancelling_takes_every_request_back() {
+async fn a_cancel_withdraws_every_request() {
     let mut stage = Stage::new(&format!("cancelling=1{ASK}{END}")).await;
     let session = stage.session.clone();
     let turn = session.prompt(EffectId(2), "go");
@@ -56,13 +57,13 @@ async fn cancelling_takes_every_request_back() {
     };
     let (end, ()) = tokio::join!(turn, cancel);
     let end = end.expect("a turn");
-    assert_eq!(end.stop, StopReason::EndTurn, "the agent may end as it likes");
+    assert_eq!(end.stop, StopReason::EndTurn, "the agent chooses the stop reason");
     assert!(end.last_words.contains("outcome:cancelled"), "{}", end.last_words);
     stage.session.stop(Duration::from_millis(100)).await;
 }
 
 #[tokio::test]
-async fn a_request_without_a_tool_call_is_refused() {
+async fn a_request_without_a_tool_call_is_rejected() {
     let ask = r#"
 echo '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{}}'
 read answer
@@ -75,7 +76,7 @@ say "$(printf %s "$answer" | tr -d '"')"
 }
 
 #[tokio::test]
-async fn options_are_few_and_their_ids_short() {
+async fn the_number_of_options_and_their_ids_are_limited() {
     let ask = r#"
 options=$(printf '{"optionId":"%0257d","name":"?","kind":"allow_once"}' 0)
 i=0; while [ $i -lt 40 ]; do
@@ -100,7 +101,7 @@ read answer
 }
 
 #[tokio::test]
-async fn parameters_that_are_no_object_harm_nobody() {
+async fn parameters_that_are_not_an_object_are_harmless() {
     let ask = r#"
 echo '{"jsonrpc":"2.0","method":"session/update","params":[1]}'
 echo '{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":"now"}'

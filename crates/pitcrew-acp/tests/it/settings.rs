@@ -1,4 +1,4 @@
-//! The permission mode and the model of a session: set before the first prompt, once, or not at all.
+//! The permission mode and the model of a session: set once before the first prompt, or not at all.
 
 use crate::stage::{LONG, launch, until};
 use pitcrew_acp::{Launch, OpenError, Profile, Session, SessionEvents, open};
@@ -6,14 +6,14 @@ use pitcrew_model::Failure;
 use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
 
-/// An agent with two modes and two models, which keeps the frames that it is sent.
+/// An agent with two modes and two models, which records the frames it receives.
 const CHOOSY: &str = r#"
 keep() { read -r frame && printf '%s\n' "$frame" >> frames; }
 keep; echo '{"id":8,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}}'
 keep; echo '{"id":9,"result":{"sessionId":"s1","modes":{"currentModeId":"auto","availableModes":[{"id":"auto","name":"Auto"},{"id":"ask","name":"Ask"}]},"configOptions":[{"id":"llm","name":"Model","category":"model","type":"select","currentValue":"big","options":[{"value":"big","name":"Big"},{"value":"small-2","name":"Small"}]}]}}'
 "#;
 
-/// Answers whatever it is asked to set.
+/// Confirms every change.
 const WILLING: &str = r#"
 while keep; do
   case $frame in
@@ -37,7 +37,7 @@ async fn opened(profile: Profile) -> (TempDir, Result<(Session, SessionEvents), 
     (home, opened)
 }
 
-/// What was sent after the session was made.
+/// The frames after the session was created.
 fn sent(home: &Path) -> Vec<String> {
     let frames = fs::read_to_string(home.join("checkout/frames")).unwrap_or_default();
     let frames = frames.lines().skip(2).map(|it| {
@@ -53,9 +53,9 @@ async fn stop(session: &Session) {
     session.stop(Duration::from_millis(100)).await;
 }
 
-/// S4-005: the model is chosen for a session, and with it for a task.
+/// S4-005: the model of a session, and so of a task, can be chosen.
 #[tokio::test]
-async fn the_mode_and_the_model_are_set_before_the_session_is_given_out() {
+async fn the_mode_and_the_model_are_set_before_the_first_prompt() {
     let (home, opened) = opened(profile(Some("ask"), Some("small-2"))).await;
     let (session, _events) = opened.expect("a session");
     assert_eq!(
@@ -66,7 +66,7 @@ async fn the_mode_and_the_model_are_set_before_the_session_is_given_out() {
 }
 
 #[tokio::test]
-async fn nothing_is_sent_to_an_agent_that_is_as_wanted() {
+async fn current_settings_are_not_sent_again() {
     let (home, opened) = opened(profile(Some("auto"), Some("big"))).await;
     let (session, _events) = opened.expect("a session");
     assert_eq!(sent(home.path()), Vec::<String>::new());
@@ -74,14 +74,14 @@ async fn nothing_is_sent_to_an_agent_that_is_as_wanted() {
 }
 
 #[tokio::test]
-async fn what_the_agent_does_not_offer_is_told_with_what_it_does() {
+async fn an_unknown_setting_lists_the_offered_ones() {
     let mode = Failure::AgentMissing {
         program: "sh".into(),
-        message: "it has no mode `yolo`; its modes: auto, ask".into(),
+        message: "the agent has no mode `yolo`; its modes: auto, ask".into(),
     };
     let model = Failure::ModelMissing {
         agent: "sh".into(),
-        message: "it has no model `smaller`; its models: small-2, big".into(),
+        message: "the agent has no model `smaller`; its models: small-2, big".into(),
     };
     for (profile, failure) in
         [(profile(Some("yolo"), None), mode), (profile(None, Some("smaller")), model)]
@@ -95,27 +95,27 @@ async fn what_the_agent_does_not_offer_is_told_with_what_it_does() {
 }
 
 #[tokio::test]
-async fn an_agent_that_refuses_or_keeps_what_it_had_is_not_worked_with() {
+async fn an_agent_that_does_not_change_its_setting_is_rejected() {
     let home = tempfile::tempdir().expect("a folder");
     let refuses = r#"keep; echo '{"id":11,"error":{"code":-32602,"message":"not today"}}'; keep"#;
     let error = open(launched(home.path(), refuses, profile(Some("ask"), None))).await;
     let Err(OpenError { failure: Failure::Protocol { message }, .. }) = error else {
         panic!("another end");
     };
-    assert_eq!(message, "`session/set_mode` was refused: not today (code -32602)");
+    assert_eq!(message, "`session/set_mode` failed: not today (code -32602)");
     let home = tempfile::tempdir().expect("a folder");
     let keeps = r#"keep; echo '{"id":12,"result":{"configOptions":[{"id":"llm","category":"model","currentValue":"big","options":[]}]}}'; keep"#;
     let error = open(launched(home.path(), keeps, profile(None, Some("small-2")))).await;
     let Err(OpenError { failure: Failure::ModelMissing { message, .. }, .. }) = error else {
         panic!("another end");
     };
-    assert_eq!(message, "it says that it took `small-2`, and kept what it had");
+    assert_eq!(message, "the agent accepted `small-2` but kept its previous setting");
 }
 
-/// Whoever comes after an orchestrator that was killed in the middle does not set anything twice, and
-/// waits for what was asked.
+/// After an orchestrator was killed in the middle, the next one sets nothing twice and waits for
+/// the open answers.
 #[tokio::test]
-async fn a_start_that_broke_off_goes_on_where_it_was() {
+async fn an_interrupted_start_is_resumed() {
     let slow = r#"
 keep; until [ -e go ]; do sleep 0.01; done; echo '{"id":11,"result":null}'
 keep; echo '{"id":12,"result":{"configOptions":[]}}'
@@ -139,7 +139,7 @@ keep
 }
 
 #[tokio::test]
-async fn an_agent_without_a_name_is_called_as_its_backend_or_its_program() {
+async fn a_nameless_agent_gets_the_name_of_its_backend_or_program() {
     let (_home, nameless) = opened(Profile::default()).await;
     let (session, _events) = nameless.expect("a session");
     assert_eq!(session.agent_name(), "sh");

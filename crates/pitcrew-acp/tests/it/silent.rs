@@ -1,5 +1,4 @@
-//! Agents and shims that say nothing any more: nobody waits for them for ever, and nothing of them
-//! is left.
+//! Agents and shims that stop responding: waits for them end, and none of their processes is left.
 
 use crate::stage::{END, LONG, OPEN, Stage, launch, until};
 use pitcrew_acp::{ErrorKind, ErrorRule, Profile, attach, open};
@@ -16,7 +15,7 @@ fn is_free(attempt: &Path) -> bool {
 }
 
 #[tokio::test]
-async fn an_agent_that_stopped_its_shim_is_stopped_all_the_same() {
+async fn an_agent_that_froze_its_shim_is_stopped() {
     let home = tempfile::tempdir().expect("a folder");
     let script = format!("{}{FREEZE}", OPEN.replace("read -r prompt\n", ""));
     let launch = launch(home.path(), &["sh", "-c", &script]);
@@ -29,9 +28,9 @@ async fn an_agent_that_stopped_its_shim_is_stopped_all_the_same() {
     assert!(is_free(&home.path().join("attempt")));
 }
 
-/// It answers, and then it has nothing to say of all that it pretends to know.
+/// It answers, but cannot deliver the data that it announced.
 #[tokio::test]
-async fn a_false_shim_is_found_out_and_the_agent_lost() {
+async fn a_fake_shim_is_detected_and_the_agent_lost() {
     let mut stage = Stage::new(END).await;
     let attempt = stage.home.path().join("attempt");
     let socket = stage.home.path().join("s");
@@ -58,10 +57,10 @@ async fn a_false_shim_is_found_out_and_the_agent_lost() {
     while stage.events.next().await.is_some() {}
 }
 
-/// It waits out a limit by itself, and says so to its error output only. Its turn has ended while
-/// nobody was there to hear that, and the session goes on.
+/// It waits for a limit and reports that only on stderr. Its turn ended while no client was
+/// attached, and the session continues.
 #[tokio::test]
-async fn a_turn_that_waits_out_a_limit_in_silence_is_ended() {
+async fn a_silent_wait_ends_the_turn() {
     let script = r#"
 say 'I begin.'
 echo 'turn 1: it waits for capacity, retry in 1170s' >&2

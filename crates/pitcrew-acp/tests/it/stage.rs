@@ -1,4 +1,4 @@
-//! Agents written in shell: they say lines and read lines, and know our numbers.
+//! Agents written in shell: they print and read lines with our frame numbers.
 
 use pitcrew_acp::{Launch, McpServer, OpenError, Profile, Session, SessionEvents, open};
 use pitcrew_model::{EffectId, Failure};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Longer than anything here takes on a busy machine.
 pub const LONG: Duration = Duration::from_mins(1);
 
-/// What opens every session: effect 1 has the numbers 8 to 15.
+/// Opens every session: effect 1 has the numbers 8 to 15.
 pub const OPEN: &str = r#"
 read -r initialize
 echo '{"jsonrpc":"2.0","id":8,"result":{"protocolVersion":1,"agentInfo":{"name":"shelly","version":"1.2"}}}'
@@ -23,7 +23,7 @@ say() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\"
 read -r prompt
 "#;
 
-/// The end of the first turn: effect 2 has the number 16.
+/// Ends the first turn: effect 2 has the number 16.
 pub const END: &str = r#"
 echo '{"jsonrpc":"2.0","id":16,"result":{"stopReason":"end_turn"}}'
 read forever
@@ -36,7 +36,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// An agent that opens a session and does `turn` when it is prompted.
+    /// An agent that opens a session and runs `turn` when it is prompted.
     pub async fn new(turn: &str) -> Self {
         Self::of(turn, Profile::default()).await
     }
@@ -79,7 +79,7 @@ pub fn launch(home: &Path, agent: &[&str]) -> Launch {
     }
 }
 
-/// How the opening of a session with such an agent fails.
+/// The failure to open a session with such an agent.
 pub async fn failure(agent: &[&str], timeout: Duration) -> Failure {
     let home = tempfile::tempdir().expect("a folder");
     let error: OpenError = match open(Launch { timeout, ..launch(home.path(), agent) }).await {

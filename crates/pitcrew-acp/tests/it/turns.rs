@@ -1,4 +1,4 @@
-//! Turns that end well, badly, or not at all.
+//! Turns that end well, fail, or never end.
 
 use crate::stage::{END, LONG, Stage, until};
 use pitcrew_acp::{Event, TurnEnd, TurnError};
@@ -17,7 +17,7 @@ async fn stop(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn noise_and_unknown_things_do_not_end_a_turn() {
+async fn noise_and_unknown_frames_do_not_end_a_turn() {
     let noise = r#"
 for i in 1 2 3 4 5 6 7 8 9; do echo "log line $i"; done
 printf '\377\376\n'
@@ -52,7 +52,7 @@ async fn too_much_noise_ends_the_agent() {
 }
 
 #[tokio::test]
-async fn an_agent_that_exits_in_a_turn_is_told_with_its_last_words() {
+async fn an_exit_in_a_turn_is_reported_with_the_last_output() {
     let (stage, end) = turn("say 'I begin'; echo 'out of memory' >&2; exit 9").await;
     let error = end.expect_err("no end");
     let Failure::AgentExited { exit, output } = error.failure() else { panic!("{error}") };
@@ -63,7 +63,7 @@ async fn an_agent_that_exits_in_a_turn_is_told_with_its_last_words() {
 }
 
 #[tokio::test]
-async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
+async fn an_invalid_end_of_a_turn_does_not_end_the_session() {
     for (answer, message) in [
         (r#""result":{"stopReason":"enlightenment"}"#, "unknown stop reason `enlightenment`"),
         (r#""result":{}"#, "the turn ended without a stop reason"),
@@ -87,7 +87,7 @@ async fn a_strange_end_of_a_turn_is_an_error_and_not_an_end_of_the_session() {
 }
 
 #[tokio::test]
-async fn tokens_and_money_are_taken_from_where_they_are_told() {
+async fn collects_tokens_and_cost_from_all_reports() {
     let script = r#"
 update '{"sessionUpdate":"usage_update","used":120,"size":1000,"cost":{"amount":0.0125,"currency":"USD"}}'
 echo '{"jsonrpc":"2.0","id":16,"result":{"stopReason":"max_tokens","usage":{"totalTokens":30,"inputTokens":20,"outputTokens":10}}}'

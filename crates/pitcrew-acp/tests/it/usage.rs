@@ -1,4 +1,4 @@
-//! What a turn uses: told on the way, at its end, and to whoever comes back; never twice.
+//! The usage of a turn: reported during it, at its end, and after a reattach; never twice.
 
 use crate::stage::{LONG, Stage};
 use pitcrew_acp::{Event, Profile, UsageScope, attach};
@@ -24,7 +24,7 @@ call() { update "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\
 "#;
 
 #[tokio::test]
-async fn usage_is_told_on_the_way_now_and_then_and_the_newest_is_not_lost() {
+async fn usage_reports_are_rate_limited_and_the_newest_is_kept() {
     let script = format!(
         r#"{CALL}
 call 100 20
@@ -40,19 +40,19 @@ read forever
     let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
     assert_eq!(next_usage(&mut stage).await, tokens(100, 20));
     std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
-    assert_eq!(next_usage(&mut stage).await, tokens(150, 70), "all of it in one");
+    assert_eq!(next_usage(&mut stage).await, tokens(150, 70), "one report has everything");
     stage.session.cancel().await;
     let end = timeout(LONG, turn).await.expect("in time").expect("no panic").expect("a turn");
     assert_eq!(end.usage, tokens(150, 70));
     stage.session.stop(Duration::from_millis(100)).await;
     while let Some(event) = stage.events.next().await {
-        assert!(!matches!(event, Event::Usage(_)), "the end has told it");
+        assert!(!matches!(event, Event::Usage(_)), "the end of the turn reported it");
     }
 }
 
-/// The first turn has ended while somebody was there, the second while nobody was.
+/// The first turn ended while a client was attached, the second while none was.
 #[tokio::test]
-async fn whoever_comes_back_counts_nothing_twice() {
+async fn a_reattach_counts_nothing_twice() {
     let script = r#"
 total() { printf '{"id":%s,"result":{"stopReason":"end_turn","usage":{"inputTokens":%s,"outputTokens":%s}}}\n' "$1" "$2" "$3"; }
 cost() { update "{\"sessionUpdate\":\"usage_update\",\"used\":$1,\"size\":9000,\"cost\":{\"amount\":$2,\"currency\":\"USD\"}}"; }
@@ -93,9 +93,9 @@ fn asked_for_totals() -> Profile {
     Profile { usage: UsageScope::Call, usage_method, ..Profile::default() }
 }
 
-/// The third turn has ended, and the agent was asked, while nobody listened any more.
+/// The third turn ended and the totals were queried while no client was attached.
 #[tokio::test]
-async fn an_agent_is_asked_for_its_totals_and_whoever_comes_back_has_them_too() {
+async fn queried_totals_survive_a_reattach() {
     let script = format!(
         r#"{TOTALS}
 total 16; asked; sums 21 150 27
@@ -109,7 +109,7 @@ read forever
     let first = stage.session.prompt(EffectId(2), "go").await.expect("a turn").usage;
     assert_eq!(first, tokens(150, 27));
     let second = stage.session.prompt(EffectId(3), "go").await.expect("a turn").usage;
-    assert_eq!(second, tokens(50, 7), "what it said by itself counts");
+    assert_eq!(second, tokens(50, 7), "its own report counts");
     let session = stage.session.clone();
     let turn = tokio::spawn(async move { session.prompt(EffectId(4), "go").await });
     std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
@@ -122,13 +122,13 @@ read forever
     let (dir, cwd) = (home.path().join("attempt"), home.path().join("checkout"));
     let back = attach(&dir, &cwd, asked_for_totals(), None, LONG).await.expect("a session");
     let end = timeout(LONG, back.session.prompt(EffectId(4), "go")).await.expect("in time");
-    assert_eq!(end.expect("a turn").usage, tokens(100, 16), "and what was too little before");
+    assert_eq!(end.expect("a turn").usage, tokens(100, 16), "including what was missing before");
     back.session.stop(Duration::from_millis(100)).await;
 }
 
-/// What came too soon after the last report to be one of its own is not lost.
+/// A report that came too soon after the previous one is not lost.
 #[tokio::test]
-async fn the_last_usage_is_told_before_the_end() {
+async fn the_last_usage_is_reported_before_the_exit() {
     let script = r#"
 cost() { update "{\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":9000,\"cost\":{\"amount\":$1,\"currency\":\"USD\"}}"; }
 cost 0.5
@@ -141,12 +141,12 @@ cost 0.75
     assert_eq!(next_usage(&mut stage).await.cost_micros, 500_000);
     std::fs::write(stage.home.path().join("checkout/go"), "").expect("a file");
     assert_eq!(next_usage(&mut stage).await.cost_micros, 750_000);
-    turn.await.expect("a task").expect_err("the agent is gone");
+    turn.await.expect("a task").expect_err("the agent has exited");
 }
 
-/// The time is moved on; nothing else here waits for it.
+/// Uses virtual time; nothing else here waits for it.
 #[tokio::test]
-async fn an_agent_that_says_nothing_for_long_is_told_as_such() {
+async fn a_long_silence_is_reported() {
     let mut stage = Stage::new("say begun; read forever").await;
     let session = stage.session.clone();
     let turn = tokio::spawn(async move { session.prompt(EffectId(2), "go").await });
@@ -160,7 +160,7 @@ async fn an_agent_that_says_nothing_for_long_is_told_as_such() {
     }
     tokio::time::resume();
     let note = |note: &str| Some(Event::Activity { note: note.into() });
-    assert_eq!(notes, [note("no word for 60 s"), note("no word for 6 min")]);
+    assert_eq!(notes, [note("no output for 60 s"), note("no output for 6 min")]);
     turn.abort();
     stage.session.stop(Duration::from_millis(100)).await;
 }

@@ -1,4 +1,4 @@
-//! Asks a model: the only module that names the library of the providers.
+//! Sends requests to a model. The only module that uses the provider library.
 
 mod answer;
 mod conversation;
@@ -21,14 +21,14 @@ use pitcrew_model::{ModelProvider, text};
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Longer than a model thinks before it says the first word.
+/// Longer than a model needs for its first token.
 const FIRST_WORD_TIMEOUT: Duration = Duration::from_mins(10);
-/// A stream that is silent for so long is dead.
+/// A stream that is silent this long is dead.
 const NEXT_WORD_TIMEOUT: Duration = Duration::from_mins(5);
-/// What one answer may have. A frame of the protocol has room for it, however it is written there.
+/// The largest answer. It fits into a protocol frame, however it is encoded.
 const ANSWER_BYTES_MAX: usize = 512 * 1_024;
 
-/// A part of an answer that is still coming.
+/// A part of a streamed answer.
 pub(crate) enum Piece<'a> {
     Said(&'a str),
     Thought(&'a str),
@@ -46,11 +46,11 @@ pub(crate) struct Client {
 impl Client {
     pub fn new(setup: &ModelSetup) -> Result<Self, Failure> {
         let failed = |reason: String| Failure::Lasting { reason };
-        // Whoever comes second finds it installed, and that is as good.
+        // If another caller has installed it already, that is fine.
         rustls::crypto::ring::default_provider().install_default().ok();
         let web = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
-            // The key would go along to wherever the service sends us.
+            // A redirect would send the key to another host.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| failed(format!("failed to set up TLS: {}", text::chain(&error))))?;
@@ -82,7 +82,7 @@ impl Client {
         Ok(Self { library, target, options, provider: setup.provider, secret })
     }
 
-    /// Asks for the next answer, and tells its pieces as they come.
+    /// Requests the next answer, and reports its pieces as they arrive.
     pub async fn ask(
         &self,
         system: &str,
@@ -105,7 +105,7 @@ impl Client {
                     tell(Piece::Thought(&it.content));
                     it.content.len()
                 }
-                // Some providers tell a call again with each piece of it.
+                // Some providers repeat a call with each piece of it.
                 ChatStreamEvent::ToolCallChunk(it) if it.tool_call.size() > ANSWER_BYTES_MAX => {
                     return Err(too_long());
                 }
@@ -129,7 +129,7 @@ impl Client {
         conversation: &Conversation,
     ) -> ChatRequest {
         let mut messages = conversation.messages();
-        // Only Anthropic wants to be told what to keep; the others find out.
+        // Only Anthropic needs explicit cache markers.
         if self.provider == ModelProvider::Anthropic
             && let Some(last) = messages.last_mut()
         {

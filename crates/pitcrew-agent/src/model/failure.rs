@@ -1,34 +1,34 @@
-//! Why a model gave no answer, and whether it is worth asking again.
+//! Why a model gave no answer, and whether to retry.
 
 use pitcrew_model::text;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How much of a provider's own words is passed on.
+/// The longest part of a provider's message that is passed on.
 const REASON_BYTES_MAX: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It may be over in a moment.
+    /// Temporary: a retry may help.
     Passing { reason: String },
-    /// Too much was asked for, by requests, tokens or money.
+    /// A limit on requests, tokens or money was reached.
     Quota { reason: String, wait: Wait },
-    /// The key is missing, wrong or not allowed to do this.
+    /// The key is missing, wrong or lacks permission.
     Auth { reason: String },
-    /// It would be the same the next time.
+    /// Permanent: a retry would fail in the same way.
     Lasting { reason: String },
 }
 
-/// When it may be more again.
+/// When the limit is lifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     Unknown,
     For(Duration),
-    /// Not by waiting: somebody has to pay.
+    /// Not by waiting: the account must be paid.
     Never,
 }
 
-/// A refusal over HTTP.
+/// An HTTP error response.
 pub(super) struct Refusal<'a> {
     pub status: u16,
     pub header: &'a dyn Fn(&str) -> Option<String>,
@@ -37,10 +37,10 @@ pub(super) struct Refusal<'a> {
     pub now_s: u64,
 }
 
-/// What is shorter is no secret, and part of many words.
+/// A shorter text is not a secret, and occurs in many words.
 const SECRET_BYTES_MIN: usize = 8;
 
-/// The key, which is never shown, whatever a service repeats.
+/// The key, which is redacted even if a service repeats it.
 #[derive(Clone, Default)]
 pub(super) struct Secret(Option<String>);
 
@@ -49,7 +49,7 @@ impl Secret {
         Self((key.len() >= SECRET_BYTES_MIN).then(|| key.to_owned()))
     }
 
-    /// The text without the key. It comes before any cut, which could leave a part of the key.
+    /// The text without the key. Redact before any cut, which could leave a part of the key.
     pub fn hidden(&self, text: &str) -> String {
         match &self.0 {
             Some(key) => text.replace(key, "[key]"),
@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    /// An error that came in the middle of an answer.
+    /// An error event in the middle of an answer.
     pub(super) fn of_event(body: &Value, secret: &Secret) -> Self {
         let error = body.get("error").unwrap_or(body);
         let said = said(body).unwrap_or_else(|| body.to_string());
@@ -104,7 +104,7 @@ impl Failure {
     }
 }
 
-/// The provider's own words.
+/// The provider's own message.
 fn said(body: &Value) -> Option<String> {
     // Gemini wraps its answers in a list.
     let body = body.get(0).unwrap_or(body);
@@ -114,12 +114,12 @@ fn said(body: &Value) -> Option<String> {
         .find_map(|it| it.as_str().map(str::to_owned))
 }
 
-/// How long the provider wants to be left alone.
+/// How long the provider asks us to wait.
 fn wait(refusal: &Refusal<'_>, body: &Value) -> Wait {
     let header = |name: &str| (refusal.header)(name);
     let number = |name: &str| header(name)?.trim().parse::<u64>().ok();
     let first = body.get(0).unwrap_or(body);
-    let told = number("retry-after-ms")
+    let header = number("retry-after-ms")
         .map(Duration::from_millis)
         .or_else(|| duration(&header("retry-after")?))
         .or_else(|| {
@@ -134,14 +134,14 @@ fn wait(refusal: &Refusal<'_>, body: &Value) -> Wait {
             let details = first["error"]["details"].as_array()?;
             details.iter().find_map(|it| duration(it["retryDelay"].as_str()?))
         });
-    match told {
+    match header {
         Some(time) => Wait::For(time),
         None if first["error"]["code"] == "insufficient_quota" => Wait::Never,
         None => Wait::Unknown,
     }
 }
 
-/// Reads `20`, `1.5s`, `6m0s` or `120ms`.
+/// Parses `20`, `1.5s`, `6m0s` or `120ms`.
 fn duration(text: &str) -> Option<Duration> {
     let mut sum = 0.0;
     let mut rest = text.trim();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn each_provider_says_in_its_own_way_how_long_to_wait() {
+    fn parses_each_providers_retry_delay() {
         let seconds = |it| Wait::For(Duration::from_secs(it));
         let headers = |it: &[(&str, &str)]| wait_of(it, &json!({}));
         assert_eq!(headers(&[]), Wait::Unknown);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_pass_is_told_from_what_lasts() {
+    fn distinguishes_temporary_from_permanent_failures() {
         let body = json!({ "error": { "message": "not so" } });
         for status in [500, 502, 503, 529, 408] {
             let reason = format!("the model service answered {status}: not so");
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_breaks_off_says_why() {
+    fn a_broken_answer_gives_the_reason() {
         let overloaded = json!({ "error": { "type": "overloaded_error", "message": "busy" } });
         let reason = "the answer broke off: busy".to_owned();
         assert_eq!(of_event(&overloaded), Failure::Passing { reason });

@@ -1,33 +1,33 @@
-//! Which model is used, and what it is offered.
+//! The settings of the model, and the tools it can call.
 
 use pitcrew_acp::Prices;
 use pitcrew_model::ModelProvider;
 use serde_json::Value;
 use std::fmt;
 
-/// What the agent needs to know to ask a model.
+/// The settings of a model.
 #[derive(Clone, Debug)]
 pub struct ModelSetup {
     pub provider: ModelProvider,
     pub name: String,
-    /// Everything before what the provider's interface names; the provider's own when absent.
+    /// The base URL of the provider's interface. If absent, the provider's own.
     pub endpoint: Option<String>,
     pub key: Key,
-    /// Variables that nobody but the agent itself may see.
+    /// Variables that only the agent itself may see.
     pub withheld: Vec<String>,
-    /// What one answer may have; the provider's own limit when absent.
+    /// The output limit of one answer. If absent, the provider's own.
     pub max_output_tokens: Option<u32>,
-    /// What a conversation may have before a turn ends with an error.
+    /// The size of a conversation at which a turn ends with an error.
     pub context_tokens: u64,
     pub prices: Option<Prices>,
 }
 
-/// How the agent proves who pays.
+/// The API key.
 #[derive(Clone)]
 pub enum Key {
     NotNeeded,
     Given(String),
-    /// There should be one; the text says what to do.
+    /// There should be one; the text says how to set it.
     Missing(String),
 }
 
@@ -47,6 +47,6 @@ impl fmt::Debug for Key {
 pub(crate) struct ToolSpec {
     pub name: String,
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// The JSON Schema of its arguments.
     pub schema: Value,
 }

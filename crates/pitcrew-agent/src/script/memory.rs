@@ -1,20 +1,20 @@
-//! What a script remembers from step to step: the last answer of a tool, and parts of answers.
+//! The memory of a script: the last answer of a tool, and named parts of answers.
 //!
-//! Nothing of it ever becomes a part of a command: an answer holds what others have written.
+//! It never becomes part of a command, because an answer may contain text of others.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What a tool said.
+/// A tool's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub text: String,
-    /// The same for a program, where the tool tells it.
+    /// The structured form, if the tool provides it.
     pub structured: Option<Value>,
 }
 
 impl Answer {
-    /// The part that a JSON pointer leads to; all of the text without one.
+    /// The part at a JSON pointer; without one, the whole text.
     pub fn part(&self, pointer: &str) -> Option<Value> {
         match (pointer, &self.structured) {
             ("", _) => Some(Value::String(self.text.clone())),
@@ -26,7 +26,7 @@ impl Answer {
         }
     }
 
-    /// Everything that was said, as people read it.
+    /// The whole answer as readable text.
     pub fn whole(&self) -> String {
         match &self.structured {
             Some(structured) => format!("{}\n{structured:#}\n", self.text),
@@ -35,7 +35,7 @@ impl Answer {
     }
 }
 
-/// What a script knows of the tools that it called.
+/// What a script remembers of its tool calls.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub answer: Option<Answer>,
@@ -47,8 +47,8 @@ impl Memory {
         self.kept.insert(name.to_owned(), value);
     }
 
-    /// The text with every `${NAME}` that is known in place. An unknown one stays: it may mean
-    /// something to somebody else.
+    /// Replaces every known `${NAME}` in the text. An unknown one stays, because it may have
+    /// another meaning.
     pub fn fill(&self, text: &str) -> String {
         let (mut filled, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once("${") {
@@ -73,8 +73,8 @@ impl Memory {
         filled + rest
     }
 
-    /// The same in every text of the arguments; a text that is one name becomes its value, whatever
-    /// it is.
+    /// Replaces names in every string of the arguments. A string that is a single name becomes its
+    /// value, of any type.
     pub fn fill_arguments(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
         arguments.iter().map(|(key, value)| (key.clone(), self.fill_value(value))).collect()
     }
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn known_names_are_put_in_and_others_stay() {
+    fn known_names_are_replaced_and_others_stay() {
         let filled = memory().fill("${id} and ${ids}, $HOME ${HOME} ${id");
         assert_eq!(filled, r#"subtask-3 and ["subtask-3","subtask-4"], $HOME ${HOME} ${id"#);
     }
 
     #[test]
-    fn an_argument_that_is_a_name_becomes_its_value() {
+    fn a_string_that_is_a_name_becomes_its_value() {
         let arguments = json!({ "ids": "${ids}", "all": ["${id}", "x ${id}", 1, "${no}"] });
         let filled = memory().fill_arguments(arguments.as_object().expect("an object"));
         let ids = json!(["subtask-3", "subtask-4"]);
@@ -123,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_looked_up_in_what_the_tool_told_programs_or_in_its_text() {
-        let told = Answer { text: "done".into(), structured: Some(json!({ "ids": [7] })) };
-        assert_eq!(told.part("/ids/0"), Some(json!(7)));
-        assert_eq!(told.part(""), Some(json!("done")));
-        assert_eq!(told.part("/no"), None);
+    fn a_part_comes_from_the_structured_answer_or_the_text() {
+        let answer = Answer { text: "done".into(), structured: Some(json!({ "ids": [7] })) };
+        assert_eq!(answer.part("/ids/0"), Some(json!(7)));
+        assert_eq!(answer.part(""), Some(json!("done")));
+        assert_eq!(answer.part("/no"), None);
         let text = Answer { text: r#"{"id":"a"}"#.into(), structured: None };
         assert_eq!(text.part("/id"), Some(json!("a")));
     }

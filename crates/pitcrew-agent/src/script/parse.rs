@@ -1,6 +1,6 @@
-//! Reads a script, line by line.
+//! Parses a script line by line.
 
-use super::{Action, Condition, Script, ScriptError, Step, Wanted};
+use super::{Action, Condition, ExpectedResult, Script, ScriptError, Step};
 use pitcrew_model::RepoPath;
 use serde_json::{Map, Value};
 use std::{iter::Enumerate, str::Lines, time::Duration};
@@ -30,7 +30,7 @@ fn mistake(line: usize, reason: impl Into<String>, remedy: impl Into<String>) ->
     ScriptError { line, reason: reason.into(), remedy: remedy.into() }
 }
 
-/// A text and the number of its line.
+/// A text and its line number.
 type At<'a> = (usize, &'a str);
 
 impl<'a> Reader<'a> {
@@ -74,8 +74,8 @@ impl<'a> Reader<'a> {
             "edit" => self.edit(line, rest)?,
             "run" => Action::Run { command: self.text(line, word, rest)? },
             "ask" => Action::Ask { question: self.text(line, word, rest)? },
-            "tool" => self.tool(line, word, rest, Wanted::Answer)?,
-            "refused" => self.tool(line, word, rest, Wanted::Refusal)?,
+            "tool" => self.tool(line, word, rest, ExpectedResult::Answer)?,
+            "refused" => self.tool(line, word, rest, ExpectedResult::Refusal)?,
             "expect" => Action::Expect { text: self.text(line, word, rest)? },
             "keep" => keep(line, rest)?,
             "save" => Action::Save { path: only_path(line, word, rest)? },
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         line: usize,
         word: &str,
         rest: &str,
-        wanted: Wanted,
+        wanted: ExpectedResult,
     ) -> Result<Action, ScriptError> {
         let remedy = format!("write `{word} NAME {{...}}`, such as `{word} a2a_list_agents {{}}`");
         let (name, rest) = split_word(rest);
@@ -121,7 +121,11 @@ impl<'a> Reader<'a> {
         }
         let text = if rest.is_empty() { "{}".to_owned() } else { self.text(line, word, rest)? };
         let arguments: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
-            mistake(line, format!("the arguments of `{name}` are no JSON object: {error}"), remedy)
+            mistake(
+                line,
+                format!("the arguments of `{name}` are not a JSON object: {error}"),
+                remedy,
+            )
         })?;
         Ok(Action::Tool { name: name.to_owned(), arguments, wanted })
     }
@@ -149,7 +153,7 @@ impl<'a> Reader<'a> {
         let Some(words) = rest.strip_prefix("<<") else {
             return Err(mistake(line, "`edit` needs the text to replace", remedy));
         };
-        // Both words on the first line, as a shell takes two bodies, or one after the other.
+        // Both words on the first line, as in a shell, or one after the other.
         let (old_word, new_word) = match words.split_once("<<") {
             Some((old, new)) => (body_word(line, old)?, Some(body_word(line, new)?)),
             None => (body_word(line, words)?, None),
@@ -166,7 +170,8 @@ impl<'a> Reader<'a> {
         Ok(Action::Edit { path, old, new })
     }
 
-    /// The word of a second body, which begins on the line that closed the first or on the next.
+    /// The end marker of a second body, which starts on the closing line of the first or on the
+    /// next one.
     fn later_word(&mut self, after: At<'a>, remedy: &str) -> Result<String, ScriptError> {
         let (line, text) = match after {
             (line, "") => self.lines.next().map_or((line, ""), |(it, text)| (it + 1, text)),
@@ -178,7 +183,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The lines up to the one that is `word`, each with its line feed.
+    /// The lines up to the end marker, each with its line feed.
     fn body(&mut self, line: usize, word: &str) -> Result<String, ScriptError> {
         match self.body_and_rest(line, word)? {
             (body, (_, "")) => Ok(body),
@@ -189,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Also what follows the word: nothing, or the opening of another body.
+    /// Also returns the text after the end marker: nothing, or the start of another body.
     fn body_and_rest(&mut self, line: usize, word: &str) -> Result<(String, At<'a>), ScriptError> {
         let mut body = String::new();
         for (index, next) in self.lines.by_ref() {
@@ -200,7 +205,7 @@ impl<'a> Reader<'a> {
             body.push_str(next);
             body.push('\n');
         }
-        let reason = format!("the body that begins with `<<{word}` has no end");
+        let reason = format!("the body of `<<{word}` is not closed");
         Err(mistake(line, reason, format!("write `{word}` on a line of its own after it")))
     }
 }
@@ -209,7 +214,7 @@ fn body_word(line: usize, text: &str) -> Result<String, ScriptError> {
     let word = text.trim();
     let is_word = |it: char| it.is_alphanumeric() || it == '_' || it == '-';
     if word.is_empty() || !word.chars().all(is_word) {
-        let reason = format!("`<<{word}` names no word that ends the body");
+        let reason = format!("`<<{word}` is not a valid end marker");
         return Err(mistake(line, reason, "write one word after `<<`, such as `<<END`"));
     }
     Ok(word.to_owned())
@@ -256,7 +261,7 @@ fn split_word(text: &str) -> (&str, &str) {
     }
 }
 
-/// A text in double quotes, and what follows it.
+/// A quoted text, and the text after it.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let (inside, rest) = text.trim_start().strip_prefix('"')?.split_once('"')?;
     Some((inside, rest.trim()))
@@ -270,7 +275,7 @@ fn keep(line: usize, rest: &str) -> Result<Action, ScriptError> {
         return Err(mistake(line, "`keep` needs a name of letters, digits and `_`", remedy));
     }
     if !pointer.is_empty() && !pointer.starts_with('/') {
-        return Err(mistake(line, format!("`{pointer}` is no JSON pointer"), remedy));
+        return Err(mistake(line, format!("`{pointer}` is not a JSON pointer"), remedy));
     }
     Ok(Action::Keep { name: name.to_owned(), pointer: pointer.to_owned() })
 }
@@ -286,13 +291,13 @@ fn duration(line: usize, text: &str) -> Result<Duration, ScriptError> {
     };
     let milliseconds = number.parse::<u64>().ok().zip(factor).and_then(|(a, b)| a.checked_mul(b));
     milliseconds.map(Duration::from_millis).ok_or_else(|| {
-        mistake(line, format!("`{text}` is no duration"), "write it like `200ms`, `2s` or `1m`")
+        mistake(line, format!("`{text}` is not a duration"), "write it like `200ms`, `2s` or `1m`")
     })
 }
 
 fn exit_code(line: usize, text: &str) -> Result<i32, ScriptError> {
     text.parse::<u8>().map(i32::from).map_err(|_| {
-        mistake(line, format!("`{text}` is no exit code"), "write a number from 0 to 255")
+        mistake(line, format!("`{text}` is not an exit code"), "write a number from 0 to 255")
     })
 }
 
@@ -302,12 +307,12 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn every_step_is_read() {
+    fn parses_every_step() {
         let script = Script::parse(
             "# a comment\n\n  read src/a.rs\nwrite \"b c.txt\" <<END\none\n  two\nEND\nappend d <<X\nX\nedit e <<OLD\na\nOLD\n<<NEW\nb\nNEW\nedit f <<OLD <<NEW\na\nOLD\nb\nNEW\nedit h <<OLD\na\nOLD <<NEW\nb\nNEW\ndelete g\nrun make test\nrun <<END\ncd x\nmake\nEND\nask which port?\npermit deploy it\ntool a2a_list_agents\nrefused t {\"a\": 1}\ntool t <<END\n{\"b\":\n2}\nEND\nexpect two words\nkeep id /a/0\nkeep all\nsave out.txt\nsleep 200ms\nsay hello there\nwhen \"the check\" fail no\nunless \"x y\" partial some\ncomplete all of it\nexit 3",
         );
         let steps = script.expect("a script").steps;
-        let told: Vec<String> = steps
+        let lines: Vec<String> = steps
             .iter()
             .map(|it| format!("{} {:?} {:?}\n", it.line, it.condition, it.action))
             .collect();
@@ -337,11 +342,11 @@ mod tests {
             48 Always Complete { summary: "all of it" }
             49 Always Exit { code: 3 }
         "#]]
-        .assert_eq(&told.concat());
+        .assert_eq(&lines.concat());
     }
 
     #[test]
-    fn a_mistake_names_line_reason_and_remedy() {
+    fn a_mistake_has_line_reason_and_fix() {
         let scripts = [
             "",
             "say hi\nfly away",
@@ -375,25 +380,25 @@ mod tests {
             line 1: the script has no steps; write at least `complete SUMMARY`
             line 2: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit
             line 1: `write` needs a body; write `write PATH <<END`, the lines, and then `END` on a line of its own
-            line 1: the body that begins with `<<END` has no end; write `END` on a line of its own after it
+            line 1: the body of `<<END` is not closed; write `END` on a line of its own after it
             line 1: `../a` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else
             line 2: `END` is followed by `<<MORE`; write `END` on a line of its own
-            line 1: `<<b c` names no word that ends the body; write one word after `<<`, such as `<<END`
+            line 1: `<<b c` is not a valid end marker; write one word after `<<`, such as `<<END`
             line 1: `.git/config` cannot be used: it is inside `.git`; write a path inside the session's folder, or use `run` for anything else
             line 1: `read a` is followed by `b`; put a path with spaces in double quotes
             line 1: `read` needs a path; write `read PATH`, such as `read src/a.txt`
             line 4: the new text is missing; write `edit PATH <<OLD`, the old lines, `OLD`, `<<NEW`, the new lines, `NEW`
             line 1: the text to replace is empty; write `edit PATH <<OLD`, the old lines, `OLD`, `<<NEW`, the new lines, `NEW`
             line 1: `say` needs a text; write `say TEXT` or `say <<END`
-            line 1: `long` is no duration; write it like `200ms`, `2s` or `1m`
-            line 1: `300` is no exit code; write a number from 0 to 255
+            line 1: `long` is not a duration; write it like `200ms`, `2s` or `1m`
+            line 1: `300` is not an exit code; write a number from 0 to 255
             line 1: `tool` needs the name of a tool; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
             line 1: `tool` needs the name of a tool; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
-            line 1: the arguments of `t` are no JSON object: invalid type: sequence, expected a map at line 1 column 0; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
-            line 1: the arguments of `t` are no JSON object: EOF while parsing an object at line 1 column 1; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: the arguments of `t` are not a JSON object: invalid type: sequence, expected a map at line 1 column 0; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
+            line 1: the arguments of `t` are not a JSON object: EOF while parsing an object at line 1 column 1; write `tool NAME {...}`, such as `tool a2a_list_agents {}`
             line 1: `keep` needs a name of letters, digits and `_`; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
             line 1: `keep` needs a name of letters, digits and `_`; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
-            line 1: `b` is no JSON pointer; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
+            line 1: `b` is not a JSON pointer; write `keep NAME` or `keep NAME /POINTER`, such as `keep id /subtasks/0/id`
             line 1: `../x` cannot be used: it leaves the repository; write a path inside the session's folder, or use `run` for anything else
             line 1: `expect` needs a text; write `expect TEXT` or `expect <<END`
             line 1: `when` needs a text in quotes; write `when "TEXT" STEP`
@@ -401,7 +406,7 @@ mod tests {
         "#]].assert_eq(&mistakes.concat());
     }
 
-    /// Both for people who write plans and for those who look at this crate.
+    /// In the plan reference and in the README of this crate.
     #[test]
     fn every_step_is_documented() {
         let plans = include_str!("../../../../docs/plan-file.md");
@@ -418,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_look_at_the_words() {
+    fn conditions_check_the_prompt() {
         assert!(Condition::When("red".into()).holds("it is red"));
         assert!(!Condition::Unless("red".into()).holds("it is red"));
         assert!(Condition::Always.holds(""));

@@ -1,8 +1,8 @@
-//! Steps that call a tool of the session, and those that use its answer.
+//! Steps that call a tool of the session or use its answer.
 
 use super::{files, step::Stop};
 use crate::{
-    script::{Answer, Memory, Wanted},
+    script::{Answer, ExpectedResult, Memory},
     session::Session,
     wire::ToolKind,
 };
@@ -10,34 +10,36 @@ use pitcrew_model::{limits, text};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// Calls a tool and remembers its answer. A call that is cancelled is made again by the next prompt.
+/// Calls a tool and remembers its answer. A cancelled call is repeated at the next prompt.
 pub(super) async fn tool(
     session: &Session,
     name: &str,
     arguments: &Map<String, Value>,
-    wanted: Wanted,
+    wanted: ExpectedResult,
     memory: &mut Memory,
     cancel: &CancellationToken,
 ) -> Result<(), Stop> {
     let arguments = memory.fill_arguments(arguments);
     let input = Value::Object(arguments.clone());
-    let doing = session.teller.begin(ToolKind::Other, &format!("call {name}"), None, input);
+    let doing = session.reporter.begin(ToolKind::Other, &format!("call {name}"), None, input);
     let answer = tokio::select! {
         answer = session.call(name, arguments) => answer,
         () = cancel.cancelled() => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             return Err(Stop::Cancelled);
         }
     };
     match &answer {
-        Ok(answer) => session.teller.done(&doing, &answer.text),
-        Err(refusal) => session.teller.failed(&doing, &refusal.text),
+        Ok(answer) => session.reporter.done(&doing, &answer.text),
+        Err(refusal) => session.reporter.failed(&doing, &refusal.text),
     }
     let judged = match (&answer, wanted) {
-        (Ok(_), Wanted::Answer) | (Err(_), Wanted::Refusal) => Ok(()),
-        (Err(refusal), Wanted::Answer) => Err(format!("`{name}` was refused: {}", shown(refusal))),
-        (Ok(answer), Wanted::Refusal) => {
-            Err(format!("`{name}` was to be refused and said: {}", shown(answer)))
+        (Ok(_), ExpectedResult::Answer) | (Err(_), ExpectedResult::Refusal) => Ok(()),
+        (Err(refusal), ExpectedResult::Answer) => {
+            Err(format!("`{name}` was refused: {}", shown(refusal)))
+        }
+        (Ok(answer), ExpectedResult::Refusal) => {
+            Err(format!("expected `{name}` to be refused, but it returned: {}", shown(answer)))
         }
     };
     memory.answer = Some(answer.unwrap_or_else(|refusal| refusal));
@@ -50,7 +52,7 @@ pub(super) fn expect(memory: &Memory, wanted: &str) -> Result<(), String> {
     if answer.whole().contains(&wanted) {
         return Ok(());
     }
-    Err(format!("the answer does not have `{wanted}`: {}", shown(answer)))
+    Err(format!("the answer does not contain `{wanted}`: {}", shown(answer)))
 }
 
 pub(super) fn keep(memory: &mut Memory, name: &str, pointer: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@ use super::{output::Output, report, step::Stop};
 use crate::{
     policy,
     session::Session,
-    wire::{Doing, StopReason, ToolKind},
+    wire::{StepHandle, StopReason, ToolKind},
 };
 use pitcrew_model::{Claim, limits, text};
 use pitcrew_process::{Cancel, Finished, Run, run_observed};
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-/// A task that is a command: completed by exit 0.
+/// A task that is a command: exit code 0 completes it.
 pub(super) async fn task(
     session: &Session,
     command: &str,
@@ -27,7 +27,7 @@ pub(super) async fn task(
     StopReason::EndTurn
 }
 
-/// Runs a command: the end of its output, if it exits with 0.
+/// Runs a command; returns the end of its output if it exits with 0.
 pub(super) async fn run(
     session: &Session,
     command: &str,
@@ -35,24 +35,24 @@ pub(super) async fn run(
 ) -> Result<String, Stop> {
     let input = json!({ "command": command });
     let title = format!("run {}", shown(command));
-    let doing = session.teller.begin(ToolKind::Execute, &title, None, input);
-    // The kernel's own time-out ends the whole agent; this one only has to be no shorter.
+    let doing = session.reporter.begin(ToolKind::Execute, &title, None, input);
+    // The kernel's own timeout ends the whole agent; this one only has to be at least as long.
     let timeout = Duration::from_millis(limits::TASK_TIMEOUT_MS_MAX);
     let run = Run::shell(command, &session.cwd).timeout(timeout);
     let finished = match execute(session, &doing, run, cancel).await {
         Ok(finished) => finished,
         Err(reason) => {
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             return Err(Stop::Failed(format!("`{}`: {reason}", shown(command))));
         }
     };
     let output = String::from_utf8_lossy(&finished.stdout);
     let output = text::tail(output.trim_end(), limits::OUTPUT_TAIL_BYTES).to_owned();
     if finished.success() {
-        session.teller.done(&doing, &output);
+        session.reporter.done(&doing, &output);
         return Ok(output);
     }
-    session.teller.failed(&doing, &output);
+    session.reporter.failed(&doing, &output);
     if finished.cancelled {
         return Err(Stop::Cancelled);
     }
@@ -60,10 +60,10 @@ pub(super) async fn run(
     Err(Stop::Failed(summary(&failed, &output)))
 }
 
-/// Runs a program with everything that the agent itself has been given, and tells its output.
+/// Runs a program with the agent's own rights, and streams its output.
 pub(super) async fn execute(
     session: &Session,
-    doing: &Doing,
+    doing: &StepHandle,
     run: Run,
     cancel: &CancellationToken,
 ) -> Result<Finished, String> {
@@ -76,7 +76,7 @@ pub(super) async fn execute(
     });
     let finished = tokio::select! {
         finished = &mut running => finished,
-        never = output.tell(|shown| session.teller.so_far(doing, shown)) => match never {},
+        never = output.tell(|shown| session.reporter.so_far(doing, shown)) => match never {},
         () = cancel.cancelled() => {
             switch.0.cancel();
             running.await
@@ -89,7 +89,7 @@ pub(super) async fn execute(
     }
 }
 
-/// A turn that is dropped leaves no command behind.
+/// A dropped turn leaves no command running.
 struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {
@@ -98,12 +98,12 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// How a program came to its end.
+/// Describes how a program ended.
 pub(super) fn ended(finished: &Finished) -> String {
     match (finished.code, finished.signal) {
-        _ if finished.timed_out => "was stopped at its time-out".into(),
+        _ if finished.timed_out => "timed out".into(),
         (Some(code), _) => format!("failed with exit code {code}"),
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended in an unknown way".into(),
     }
 }
@@ -112,7 +112,7 @@ fn summary(head: &str, output: &str) -> String {
     if output.is_empty() { head.to_owned() } else { format!("{head}\n\n{output}") }
 }
 
-/// The command in a title: its first line, cut.
+/// The first line of the command, shortened for a title.
 pub(super) fn shown(command: &str) -> String {
     let mut lines = command.trim().lines();
     let first = lines.next().unwrap_or_default();

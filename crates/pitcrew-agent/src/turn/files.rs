@@ -1,4 +1,4 @@
-//! Steps on files. Every failure says what stood in the way and what to do about it.
+//! Steps on files. Every failure contains the reason and the fix.
 
 use crate::{
     session::Session,
@@ -14,7 +14,7 @@ use std::{
 
 pub(super) fn read(session: &Session, path: &str) -> Result<(), String> {
     let file = session.cwd.join(path);
-    let doing = session.teller.begin(
+    let doing = session.reporter.begin(
         ToolKind::Read,
         &format!("read {path}"),
         Some(&file),
@@ -23,12 +23,12 @@ pub(super) fn read(session: &Session, path: &str) -> Result<(), String> {
     match fs::read(&file) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            session.teller.done(&doing, text::cut(&text, limits::OUTPUT_TAIL_BYTES));
+            session.reporter.done(&doing, text::cut(&text, limits::OUTPUT_TAIL_BYTES));
             Ok(())
         }
         Err(error) => {
-            let reason = told(&error, "write the file first, or correct the path");
-            session.teller.failed(&doing, &reason);
+            let reason = with_help(&error, "write the file first, or correct the path");
+            session.reporter.failed(&doing, &reason);
             Err(format!("`read {path}`: {reason}"))
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn edit(session: &Session, path: &str, old: &str, new: &str) -> Resul
 
 pub(super) fn delete(session: &Session, path: &str) -> Result<(), String> {
     let file = session.cwd.join(path);
-    let doing = session.teller.begin(
+    let doing = session.reporter.begin(
         ToolKind::Delete,
         &format!("delete {path}"),
         Some(&file),
@@ -61,18 +61,18 @@ pub(super) fn delete(session: &Session, path: &str) -> Result<(), String> {
     let deleted = if is_folder { remove_tree(&file) } else { fs::remove_file(&file) };
     match deleted {
         Ok(()) => {
-            session.teller.done(&doing, "");
+            session.reporter.done(&doing, "");
             Ok(())
         }
         Err(error) => {
-            let reason = told(&error, "correct the path");
-            session.teller.failed(&doing, &reason);
+            let reason = with_help(&error, "correct the path");
+            session.reporter.failed(&doing, &reason);
             Err(format!("`delete {path}`: {reason}"))
         }
     }
 }
 
-/// Makes a file's new text from its old one and writes it.
+/// Computes a file's new text from the old one and writes it.
 fn change(
     session: &Session,
     word: &str,
@@ -80,7 +80,7 @@ fn change(
     make: impl FnOnce(Option<&str>) -> Result<String, String>,
 ) -> Result<(), String> {
     let file = session.cwd.join(path);
-    let doing = session.teller.begin(
+    let doing = session.reporter.begin(
         ToolKind::Edit,
         &format!("{word} {path}"),
         Some(&file),
@@ -88,11 +88,11 @@ fn change(
     );
     match changed(&file, make) {
         Ok(change) => {
-            session.teller.changed(&doing, change);
+            session.reporter.changed(&doing, change);
             Ok(())
         }
         Err(reason) => {
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             Err(format!("`{word} {path}`: {reason}"))
         }
     }
@@ -105,19 +105,19 @@ fn changed(
     let old = match fs::read_to_string(file) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(told(&error, "only a text file can be changed; use `run`")),
+        Err(error) => return Err(with_help(&error, "only a text file can be changed; use `run`")),
     };
     let new = make(old.as_deref())?;
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)
-            .map_err(|error| told(&error, "something stands where its folder should be"))?;
+            .map_err(|error| with_help(&error, "a file exists in place of its folder"))?;
     }
-    fs::write(file, &new).map_err(|error| told(&error, "look at what stands there"))?;
+    fs::write(file, &new).map_err(|error| with_help(&error, "check what exists at this path"))?;
     Ok(Change { path: PathBuf::from(file), old, new })
 }
 
-/// Replaces a text that stands there exactly once: whole lines where there are such, else a part
-/// of one, for which the last line feed of either text does not count.
+/// Replaces a text that occurs exactly once: as whole lines if possible, else as a part of a line,
+/// ignoring the last line feed of both texts.
 fn replaced(before: &str, old: &str, new: &str) -> Result<String, String> {
     let lines = |(at, _): &(usize, &str)| *at == 0 || before.as_bytes()[at - 1] == b'\n';
     let mut found: Vec<(usize, &str)> = before.match_indices(old).filter(lines).collect();
@@ -128,17 +128,15 @@ fn replaced(before: &str, old: &str, new: &str) -> Result<String, String> {
     }
     match found.as_slice() {
         [(at, text)] => Ok(format!("{}{new}{}", &before[..*at], &before[at + text.len()..])),
-        [] => Err("the text to replace does not stand in the file; it must be the same to the \
-             last space"
-            .to_owned()),
+        [] => Err("the text to replace is not in the file; it must match exactly".to_owned()),
         more => Err(format!(
-            "the text to replace stands in the file {} times; add lines around it",
+            "the text to replace occurs {} times in the file; add lines around it",
             more.len()
         )),
     }
 }
 
-fn told(error: &io::Error, remedy: &str) -> String {
+fn with_help(error: &io::Error, remedy: &str) -> String {
     format!("{error}; {remedy}")
 }
 
@@ -147,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_replaced_where_it_stands_once() {
+    fn a_text_that_occurs_once_is_replaced() {
         assert_eq!(replaced("a\nb\nc\n", "b\n", "x\ny\n").as_deref(), Ok("a\nx\ny\nc\n"));
         assert_eq!(replaced("a\nb", "b\n", "x\n").as_deref(), Ok("a\nx"));
         assert_eq!(replaced("a\nb\n", "b\n", "").as_deref(), Ok("a\n"));
@@ -155,6 +153,6 @@ mod tests {
         assert_eq!(replaced("f(1, 2);\n", "1, 2\n", "3\n").as_deref(), Ok("f(3);\n"));
         assert!(replaced("a\na\n", "a\n", "x\n").unwrap_err().contains("2 times"));
         assert!(replaced("f(1, 1)\n", "1\n", "x\n").unwrap_err().contains("2 times"));
-        assert!(replaced("a\n", " a\n", "x\n").unwrap_err().contains("does not stand"));
+        assert!(replaced("a\n", " a\n", "x\n").unwrap_err().contains("is not in the file"));
     }
 }

@@ -1,5 +1,5 @@
-//! What a command writes while it runs, told as it comes: often enough to watch, seldom enough
-//! not to fill the record of the conversation.
+//! Streams the output of a running command: often enough to follow it, rarely enough not to fill
+//! the record of the conversation.
 
 use pitcrew_model::{limits, text};
 use std::{
@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The end of the output so far. One thread writes it, another one tells it.
+/// The end of the output so far. One thread writes it, another one reports it.
 #[derive(Default)]
 pub(super) struct Output {
     written: Mutex<Written>,
@@ -25,21 +25,21 @@ impl Output {
         self.grown.notify_one();
     }
 
-    /// Gives the end of the output to `tell` whenever it is another one, for ever.
+    /// Passes the end of the output to `tell` whenever it changes, forever.
     ///
-    /// Everything is told again each time, for that is how the protocol has it. So the longer a
-    /// command runs the longer the pauses become, and what is told grows with their number only.
+    /// The protocol requires the full text in each update. So the pauses grow with the running
+    /// time, which bounds the total size.
     pub async fn tell(&self, mut tell: impl FnMut(&str)) -> Infallible {
         let began = Instant::now();
-        let mut told = String::new();
+        let mut seen = String::new();
         loop {
             self.grown.notified().await;
             let shown = self.written().shown().to_owned();
-            if shown == told {
+            if shown == seen {
                 continue;
             }
             tell(&shown);
-            told = shown;
+            seen = shown;
             sleep_until(Instant::now() + pause(began.elapsed())).await;
         }
     }
@@ -56,7 +56,7 @@ fn pause(running: Duration) -> Duration {
 #[derive(Default)]
 struct Written {
     text: String,
-    /// A character of which the end has not come yet.
+    /// An incomplete character.
     begun: Vec<u8>,
 }
 
@@ -87,7 +87,7 @@ impl Written {
     }
 }
 
-/// Whether more bytes could make a character of these.
+/// Whether more bytes could complete a character.
 fn is_begun(bytes: &[u8]) -> bool {
     str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_whole_wherever_the_output_is_cut() {
+    fn characters_are_never_split() {
         let text = "grün 日本 🏁";
         for at in 0..=text.len() {
             let (first, second) = text.as_bytes().split_at(at);
@@ -117,12 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_shown_as_such() {
+    fn invalid_utf_8_is_marked() {
         assert_eq!(written(&[b"a\xffb\xe6\x97", b"c\xe6"]), "a\u{fffd}b\u{fffd}c");
     }
 
     #[test]
-    fn a_flood_stays_small_and_its_end_is_shown() {
+    fn a_flood_is_bounded_and_its_end_is_kept() {
         let mut written = Written::default();
         for _ in 0..1_000 {
             written.push("日本語 ".repeat(1_000).as_bytes());
@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_is_told_seldom_and_its_newest_words_are_not_lost() {
+    async fn a_flood_is_reported_rarely_and_its_end_is_kept() {
         let output = Output::default();
         let newest = Notify::new();
-        let mut told = Vec::new();
+        let mut seen = Vec::new();
         let began = Instant::now();
         let tell = output.tell(|shown| {
-            told.push(shown.to_owned());
+            seen.push(shown.to_owned());
             if shown.ends_with("the end") {
                 newest.notify_one();
             }
@@ -159,12 +159,12 @@ mod tests {
             () = flood => {}
         }
         let pauses = began.elapsed().as_millis() / u128::from(limits::ACTIVITY_MS_MIN);
-        assert!(told.len() as u128 <= pauses + 1, "told {} times", told.len());
-        assert_eq!(told[0], "more", "the first words are told at once");
+        assert!(seen.len() as u128 <= pauses + 1, "seen {} times", seen.len());
+        assert_eq!(seen[0], "more", "the first output is reported at once");
     }
 
     #[test]
-    fn a_command_that_runs_for_a_week_does_not_fill_the_record() {
+    fn a_week_long_command_has_a_small_record() {
         let (mut running, mut count) = (Duration::ZERO, 0);
         while running < Duration::from_millis(limits::TASK_TIMEOUT_MS_MAX) {
             running += pause(running);

@@ -1,15 +1,15 @@
-//! Reporting to the orchestrator, through the tools of the session.
+//! Reports to the orchestrator through the session's tools.
 
 use super::outcome;
 use crate::{session::Session, wire::ToolKind};
 use pitcrew_model::Claim;
 use serde_json::{Map, Value, json};
 
-/// The tools are known by name only, as to any other agent.
+/// The tools are known only by name, as to any other agent.
 pub(super) const COMPLETE_TASK: &str = "orchestrator_complete_task";
 pub(super) const NOTIFY: &str = "a2a_notify_orchestrator";
 
-/// Reports how the task ended; false when nobody took the report.
+/// Reports the end of the task; false if no tool accepted the report.
 pub(super) async fn complete(session: &Session, claim: Claim, summary: &str) -> bool {
     let arguments = json!({ "summary": summary, "outcome": outcome(claim) });
     let title = format!("report {}: {}", outcome(claim), first_line(summary));
@@ -20,14 +20,14 @@ pub(super) async fn fail(session: &Session, reason: &str) -> bool {
     complete(session, Claim::Failed, reason).await
 }
 
-/// Asks a person; false when nobody took the question.
+/// Asks a person; false if no tool accepted the question.
 pub(super) async fn ask(session: &Session, question: &str) -> bool {
     let arguments = json!({ "kind": "question", "message": question });
     let title = format!("ask: {}", first_line(question));
     call(session, NOTIFY, &title, arguments, question).await
 }
 
-/// Calls a tool; `words` are said when it was taken.
+/// Calls a tool; `words` are the agent's message if it succeeds.
 async fn call(
     session: &Session,
     tool: &'static str,
@@ -35,7 +35,7 @@ async fn call(
     arguments: Value,
     words: &str,
 ) -> bool {
-    let doing = session.teller.begin(ToolKind::Other, title, None, arguments.clone());
+    let doing = session.reporter.begin(ToolKind::Other, title, None, arguments.clone());
     let arguments = match arguments {
         Value::Object(arguments) => arguments,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -44,14 +44,14 @@ async fn call(
     };
     match session.call(tool, arguments).await {
         Ok(answer) => {
-            session.teller.done(&doing, &answer.text);
-            session.teller.say(words);
+            session.reporter.done(&doing, &answer.text);
+            session.reporter.say(words);
             true
         }
         Err(refusal) => {
             let reason = refusal.text;
-            session.teller.failed(&doing, &reason);
-            session.teller.say(&format!("`{tool}` was refused: {reason}\n\n{words}"));
+            session.reporter.failed(&doing, &reason);
+            session.reporter.say(&format!("`{tool}` was refused: {reason}\n\n{words}"));
             false
         }
     }

@@ -1,4 +1,4 @@
-//! Does one step of a script.
+//! Runs one step of a script.
 
 use super::{call, command, files, report};
 use crate::{
@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What comes after a step that was done.
+/// What follows a completed step.
 pub(super) enum After {
     NextStep,
-    /// The turn ends and the next prompt goes on.
+    /// The turn ends and the next prompt continues.
     NextPrompt,
-    /// Nobody took the report: the turn ends, and the next prompt tries again.
+    /// The report failed: the turn ends, and the next prompt retries.
     NotReported,
-    /// The script is over.
+    /// The script is complete.
     Over,
 }
 
-/// Why a step was not done.
+/// Why a step was not completed.
 pub(super) enum Stop {
     Cancelled,
     Failed(String),
@@ -66,7 +66,7 @@ pub(super) async fn perform(
         Action::Sleep { duration } => sleep(session, *duration, cancel).await,
         Action::Pause => Ok(After::NextPrompt),
         Action::Say { text } => {
-            session.teller.say(&memory.fill(text));
+            session.reporter.say(&memory.fill(text));
             Ok(After::NextStep)
         }
         Action::Complete { summary } => {
@@ -86,28 +86,28 @@ async fn complete(session: &Session, claim: Claim, summary: &str) -> Result<Afte
 }
 
 async fn permit(session: &Session, title: &str, cancel: &CancellationToken) -> Result<After, Stop> {
-    let doing = session.teller.begin(ToolKind::Execute, title, None, json!({ "command": title }));
+    let doing = session.reporter.begin(ToolKind::Execute, title, None, json!({ "command": title }));
     let verdict = tokio::select! {
-        verdict = session.teller.permission(&doing) => verdict,
+        verdict = session.reporter.permission(&doing) => verdict,
         () = cancel.cancelled() => Ok(Verdict::Cancelled),
     };
     match verdict {
         Ok(Verdict::Allowed) => {
-            session.teller.done(&doing, "allowed");
+            session.reporter.done(&doing, "allowed");
             Ok(After::NextStep)
         }
         Ok(Verdict::Rejected) => {
-            session.teller.failed(&doing, "refused");
-            Err(Stop::Failed(format!("permission for `{title}` was refused")))
+            session.reporter.failed(&doing, "refused");
+            Err(Stop::Failed(format!("permission for `{title}` was denied")))
         }
         Ok(Verdict::Cancelled) => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             Err(Stop::Cancelled)
         }
         Err(error) => {
-            session.teller.failed(&doing, &error.message);
+            session.reporter.failed(&doing, &error.message);
             let reason = &error.message;
-            Err(Stop::Failed(format!("permission for `{title}` could not be asked: {reason}")))
+            Err(Stop::Failed(format!("failed to request permission for `{title}`: {reason}")))
         }
     }
 }
@@ -118,14 +118,14 @@ async fn sleep(
     cancel: &CancellationToken,
 ) -> Result<After, Stop> {
     let title = format!("sleep {} ms", duration.as_millis());
-    let doing = session.teller.begin(ToolKind::Other, &title, None, Value::Null);
+    let doing = session.reporter.begin(ToolKind::Other, &title, None, Value::Null);
     tokio::select! {
         () = tokio::time::sleep(duration) => {
-            session.teller.done(&doing, "");
+            session.reporter.done(&doing, "");
             Ok(After::NextStep)
         }
         () = cancel.cancelled() => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             Err(Stop::Cancelled)
         }
     }

@@ -1,4 +1,4 @@
-//! A turn with a model: asks it, does what it calls for, and asks again until it is done.
+//! A turn with a model: requests an answer, executes its tool calls, and repeats until it is done.
 
 use super::toolbox::{After, Outcome, Toolbox};
 use crate::{
@@ -14,23 +14,23 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How often a model is asked in one turn.
+/// The limit of requests in one turn.
 const ANSWERS_PER_TURN_MAX: usize = 200;
 const CALLS_PER_ANSWER_MAX: usize = 50;
-/// How often it is asked for the same answer.
+/// The limit of tries for the same answer.
 const TRIES_MAX: u32 = 3;
 const BACKOFF_FIRST: Duration = Duration::from_secs(1);
-/// Whoever wants a longer wait is told about by the end of the turn.
+/// A longer wait ends the turn, which reports it.
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// How a turn ended.
+/// The end of a turn.
 pub(crate) struct Ended {
     pub stop: StopReason,
-    /// Absent where nothing was spent that could be counted.
+    /// Absent if no usage was reported.
     pub usage: Option<Usage>,
 }
 
-/// Gives the words of a prompt to the model and lets it work until it ends its turn.
+/// Sends a prompt to the model and runs it until it ends its turn.
 pub(crate) async fn talk(
     session: &Session,
     progress: &mut Progress,
@@ -59,7 +59,7 @@ struct Talk<'a> {
     client: &'a Client,
     system: String,
     tools: Vec<ToolSpec>,
-    /// What the turn took so far.
+    /// The usage of the turn so far.
     tokens: Tokens,
 }
 
@@ -95,14 +95,14 @@ impl Talk<'_> {
         Ok(StopReason::MaxTurnRequests)
     }
 
-    /// A conversation is never shortened behind the model's back: it has an end instead.
+    /// A conversation is never shortened silently: it reaches a limit instead.
     fn check_room(&self, conversation: &Conversation) -> Result<(), Error> {
         let (tokens, max) = (self.tokens_of(conversation), self.model.setup.context_tokens);
         if tokens <= max {
             return Ok(());
         }
         let message = format!(
-            "the conversation has about {tokens} tokens, and may have {max}: make the task \
+            "the conversation has about {tokens} tokens, more than the limit of {max}: make the task \
              smaller, or raise `context_tokens` of `[model]` if the model takes more"
         );
         Err(wire::no_answer("model", None, message))
@@ -121,7 +121,7 @@ impl Talk<'_> {
             progress.cost_micros
         });
         let used = self.tokens_of(&progress.conversation);
-        self.session.teller.used(used, self.model.setup.context_tokens, cost_micros);
+        self.session.reporter.used(used, self.model.setup.context_tokens, cost_micros);
     }
 
     fn usage(&self) -> Option<Usage> {
@@ -132,28 +132,29 @@ impl Talk<'_> {
         (self.tokens.total() > 0).then_some(usage)
     }
 
-    /// The next answer. What may pass is waited for, and never silently.
+    /// The next answer. Temporary failures are retried and reported.
     async fn ask(&self, conversation: &Conversation) -> Result<Answer, Failure> {
-        let teller = &self.session.teller;
+        let reporter = &self.session.reporter;
         let mut number = 1;
         loop {
             let tell = |piece: Piece<'_>| match piece {
-                Piece::Said(text) => teller.saying(text),
-                Piece::Thought(text) => teller.thinking(text),
+                Piece::Said(text) => reporter.saying(text),
+                Piece::Thought(text) => reporter.thinking(text),
             };
             let answer = self.client.ask(&self.system, &self.tools, conversation, tell).await;
             let Err(failure) = answer else { return answer };
             let Some(pause) = pause(&failure, number) else { return Err(failure) };
             number += 1;
             let (reason, seconds) = (failure.reason(), pause.as_secs_f32());
-            teller.thinking(&format!(
-                "{reason}; asking again in {seconds:.1} s (try {number} of {TRIES_MAX})\n"
+            reporter.thinking(&format!(
+                "{reason}; retrying in {seconds:.1} s (try {number} of {TRIES_MAX})\n"
             ));
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Does what an answer calls for. Every call gets a result: a conversation without is invalid.
+    /// Executes the calls of an answer. Every call needs a result, else the conversation is
+    /// invalid.
     async fn work(
         &self,
         conversation: &mut Conversation,
@@ -167,9 +168,9 @@ impl Talk<'_> {
             let outcome = match after {
                 After::Cancelled => Outcome::cancelled(),
                 After::GoOn if cancel.is_cancelled() => Outcome::cancelled(),
-                After::EndTurn => Outcome::failed("nothing was done: the turn is over"),
+                After::EndTurn => Outcome::failed("not executed: the turn has ended"),
                 After::GoOn if index >= CALLS_PER_ANSWER_MAX => Outcome::failed(&format!(
-                    "nothing was done: at most {CALLS_PER_ANSWER_MAX} calls at once"
+                    "not executed: at most {CALLS_PER_ANSWER_MAX} calls are allowed at once"
                 )),
                 After::GoOn => toolbox.call(&call, cancel).await,
             };
@@ -183,12 +184,12 @@ impl Talk<'_> {
     }
 }
 
-/// How long to wait before the same is asked again; nothing where that is of no use.
+/// The delay before a retry; `None` if a retry is pointless.
 fn pause(failure: &Failure, tries_count: u32) -> Option<Duration> {
     if tries_count >= TRIES_MAX {
         return None;
     }
-    // Sessions that were refused together do not come back together.
+    // Jitter: sessions that failed together must not retry together.
     let chance = RandomState::new().hash_one(tries_count) % 1_000;
     let part = |of: Duration| of.saturating_mul(u32::try_from(chance).unwrap_or(0)) / 1_000;
     let backoff = BACKOFF_FIRST * 2_u32.pow(tries_count - 1);
@@ -209,7 +210,7 @@ fn no_answer(failure: Failure) -> Error {
             wire::no_answer("model", None, reason)
         }
         Failure::Auth { reason } => {
-            wire::no_answer("auth", None, format!("{reason}; check the key to the model"))
+            wire::no_answer("auth", None, format!("{reason}; check the model's key"))
         }
         Failure::Quota { reason, wait: Wait::For(time) } => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_pass_is_waited_for_and_what_lasts_is_not() {
+    fn temporary_failures_are_retried_and_permanent_ones_are_not() {
         let quota = |wait| Failure::Quota { reason: String::new(), wait };
         let passing = Failure::Passing { reason: String::new() };
         let first = pause(&passing, 1).expect("a pause");

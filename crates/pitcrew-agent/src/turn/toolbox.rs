@@ -1,10 +1,10 @@
-//! The tools that a model is given: our own for the checkout, and those of the session's servers.
+//! The model's tools: our own for the checkout, and those of the session's servers.
 //!
-//! Whatever a model asks for ends in a text that it can go on from; nothing here ends a turn by
-//! itself. Commands are asked about; files are opened beneath the session's folder only.
+//! Every call ends in a text that the model can continue from; nothing here ends a turn. Commands
+//! need permission; files are opened only beneath the session's folder.
 
 mod arguments;
-mod border;
+mod boundary;
 mod store;
 mod specs;
 mod files;
@@ -23,7 +23,7 @@ use pitcrew_model::{limits, text};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// What a tool may give back to the model.
+/// The largest tool result.
 const RESULT_BYTES_MAX: usize = 64 * 1_024;
 
 pub(super) struct Toolbox<'a> {
@@ -42,9 +42,9 @@ enum Tool<'a> {
     Served { server: &'a Server, name: &'a str },
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) struct Outcome {
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
     pub after: After,
 }
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     GoOn,
-    /// It reported or asked: what comes next comes as a prompt.
+    /// It reported or asked a question: the next prompt continues.
     EndTurn,
     Cancelled,
 }
@@ -90,7 +90,7 @@ impl<'a> Toolbox<'a> {
         toolbox
     }
 
-    /// Providers take few characters in a name, and each name once.
+    /// Providers allow few characters in a name, and require unique names.
     fn offer(&mut self, server: &'a Server, tool: &'a ToolSpec) {
         let plain = |it: &str| {
             let letter = |it: char| if it.is_ascii_alphanumeric() || it == '-' { it } else { '_' };
@@ -114,23 +114,23 @@ impl<'a> Toolbox<'a> {
         let called = match (found, &call.arguments) {
             (None, _) => {
                 let names: Vec<&str> = self.offered.iter().map(|it| it.0.name.as_str()).collect();
-                Err(format!("there is no such tool; there are: {}", names.join(", ")))
+                Err(format!("there is no such tool; your tools are: {}", names.join(", ")))
             }
             (Some(_), Err(raw)) => {
                 let raw = text::cut(raw, 200);
-                Err(format!("the arguments must be a JSON object, and are: {raw}"))
+                Err(format!("the arguments must be a JSON object, but are: {raw}"))
             }
             (Some((_, tool)), Ok(arguments)) => self.use_tool(*tool, arguments, cancel).await,
         };
         called.unwrap_or_else(|reason| {
             let title = text::cut(&call.name, limits::NAME_BYTES_MAX);
-            let doing = self.session.teller.begin(ToolKind::Other, title, None, Value::Null);
-            self.session.teller.failed(&doing, &reason);
+            let doing = self.session.reporter.begin(ToolKind::Other, title, None, Value::Null);
+            self.session.reporter.failed(&doing, &reason);
             Outcome::failed(&reason)
         })
     }
 
-    /// Uses a tool. An error is about the arguments: nothing was begun.
+    /// Runs a tool. An error means invalid arguments: nothing was executed.
     async fn use_tool(
         &self,
         tool: Tool<'_>,
@@ -158,30 +158,30 @@ async fn served(
     cancel: &CancellationToken,
 ) -> Outcome {
     let input = Value::Object(arguments.clone());
-    let doing = session.teller.begin(ToolKind::Other, tool, None, input);
+    let doing = session.reporter.begin(ToolKind::Other, tool, None, input);
     let answer = tokio::select! {
         answer = server.call(tool, arguments.clone()) => answer,
         () = cancel.cancelled() => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             return Outcome::cancelled();
         }
     };
     match answer {
         Ok(answer) => {
-            session.teller.done(&doing, text::cut(&answer.text, limits::OUTPUT_TAIL_BYTES));
+            session.reporter.done(&doing, text::cut(&answer.text, limits::OUTPUT_TAIL_BYTES));
             let asks = tool == NOTIFY && arguments.get("kind").is_some_and(|it| it == "question");
             let ends = tool == COMPLETE_TASK || asks;
             let after = if ends { After::EndTurn } else { After::GoOn };
             Outcome { text: shortened(&answer.text), after }
         }
         Err(refusal) => {
-            session.teller.failed(&doing, text::cut(&refusal.text, limits::OUTPUT_TAIL_BYTES));
+            session.reporter.failed(&doing, text::cut(&refusal.text, limits::OUTPUT_TAIL_BYTES));
             Outcome::failed(&shortened(&refusal.text))
         }
     }
 }
 
-/// The beginning and the end of a text that is too long.
+/// The start and the end of an oversized text.
 fn shortened(whole: &str) -> String {
     if whole.len() <= RESULT_BYTES_MAX {
         return whole.to_owned();
@@ -189,7 +189,7 @@ fn shortened(whole: &str) -> String {
     let head = text::cut(whole, RESULT_BYTES_MAX / 4);
     let tail = text::tail(whole, RESULT_BYTES_MAX * 3 / 4);
     let left_out = whole.len() - head.len() - tail.len();
-    format!("{head}\n[{left_out} bytes left out]\n{tail}")
+    format!("{head}\n[{left_out} bytes omitted]\n{tail}")
 }
 
 #[cfg(test)]
@@ -197,12 +197,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_keeps_its_beginning_and_its_end() {
+    fn a_long_text_keeps_its_start_and_end() {
         assert_eq!(shortened("short"), "short");
         let long = format!("first\n{}\nlast", "日本語".repeat(100_000));
         let short = shortened(&long);
         assert!(short.len() < RESULT_BYTES_MAX + 100);
         assert!(short.starts_with("first\n日本語") && short.ends_with("日本語\nlast"));
-        assert!(short.contains("bytes left out]"));
+        assert!(short.contains("bytes omitted]"));
     }
 }

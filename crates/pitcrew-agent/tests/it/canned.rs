@@ -1,4 +1,4 @@
-//! A service that answers with given bytes, right or wrong. It speaks as `OpenAI` does.
+//! A service that returns prepared bytes, valid or not, in the format of `OpenAI`.
 
 use serde_json::{Value, json};
 use std::{
@@ -13,7 +13,7 @@ pub struct Canned {
 }
 
 impl Canned {
-    /// Answers one call after the other, and then no more.
+    /// Answers one call after the other, and then stops.
     pub fn start(answers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -40,7 +40,7 @@ impl Canned {
                 log.lock().expect("the log").push(serde_json::from_slice(&body).expect("JSON"));
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
                 let mut stream = reader.into_inner();
-                // A caller that has heard enough hangs up.
+                // A caller that has read enough disconnects.
                 stream.write_all(head.as_bytes()).ok();
                 stream.write_all(answer.as_bytes()).ok();
             }
@@ -73,7 +73,7 @@ pub fn said(text: &str) -> String {
     format!("{}{stop}data: [DONE]\n\n", event(&json!({ "content": text }), &Value::Null))
 }
 
-/// An answer with calls: names and whatever stands for the arguments.
+/// An answer with calls: names and arbitrary argument text.
 pub fn called(calls: &[(&str, &str)]) -> String {
     let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
         let function = json!({ "name": name, "arguments": arguments });
@@ -83,7 +83,7 @@ pub fn called(calls: &[(&str, &str)]) -> String {
     format!("{}data: [DONE]\n\n", event(&delta, &json!("tool_calls")))
 }
 
-/// The beginning of an answer whose end never comes.
+/// The start of an answer whose end is missing.
 pub fn broken_off(text: &str) -> String {
     event(&json!({ "content": text }), &Value::Null)
 }

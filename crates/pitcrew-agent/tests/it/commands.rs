@@ -45,9 +45,9 @@ async fn a_cancelled_command_is_killed_with_its_descendants() {
     stage.stop().await;
 }
 
-/// The command goes on only after its output was seen.
+/// The command continues only after its output was received.
 #[tokio::test]
-async fn output_is_told_while_the_command_runs() {
+async fn output_is_streamed_while_the_command_runs() {
     let stage = Stage::new().await;
     let command = "printf 'gr\\303'; until [ -e half ]; do :; done
         printf '\\274n \\033[31mred'; until [ -e whole ]; do :; done; echo; echo end";

@@ -1,5 +1,4 @@
-//! The agent's client is lost and comes back, after everything that is ever said: it makes no
-//! difference.
+//! The agent's client is lost and reattaches after every single record: the result is the same.
 
 use crate::stage::{LONG, launch, script_order};
 use pitcrew_acp::{Event, Profile, Session, SessionEvents, TurnEnd, attach, open};
@@ -26,7 +25,7 @@ when \"the first\" complete all of it
 const FIRST: &str = "Do this.";
 const SECOND: &str = "the first";
 
-/// What whoever comes next knows of what was done before: what a journal would hold.
+/// The facts from earlier clients that a journal would contain.
 #[derive(Default)]
 struct Memory {
     opened: bool,
@@ -35,7 +34,7 @@ struct Memory {
     answered: BTreeSet<String>,
 }
 
-/// One life of a client, from where the last one got to.
+/// Runs one client, starting where the previous one stopped.
 async fn live(home: &Path, memory: &RefCell<Memory>) {
     let opened = memory.borrow_mut().opened;
     let (session, events) = if opened {
@@ -49,7 +48,7 @@ async fn live(home: &Path, memory: &RefCell<Memory>) {
     };
     memory.borrow_mut().opened = true;
     tokio::select! {
-        () = decide(&session, events, memory) => panic!("the agent ended"),
+        () = decide(&session, events, memory) => panic!("the agent exited"),
         () = prompt(&session, memory) => {}
     }
     session.stop(Duration::from_secs(2)).await;
@@ -70,7 +69,7 @@ async fn prompt(session: &Session, memory: &RefCell<Memory>) {
     }
 }
 
-/// Answers in the order of the decisions, those that were decided and not answered first.
+/// Answers in the order of the decisions, starting with those that were decided but not answered.
 async fn decide(session: &Session, mut events: SessionEvents, memory: &RefCell<Memory>) {
     loop {
         let open: Vec<String> = {
@@ -102,13 +101,13 @@ fn records(home: &Path) -> Vec<SpoolRecord> {
     std::iter::from_fn(|| spool.read().expect("records")).collect()
 }
 
-/// All that came of it, with nothing in it that differs from home to home.
+/// The complete result, without details that depend on the folder.
 fn result(home: &Path, memory: &Memory) -> String {
     let sent = records(home).into_iter().filter_map(|it| match it {
         SpoolRecord::Input { line, .. } => {
             let mut frame: Value = serde_json::from_str(&line).expect("a frame");
             if frame["id"].is_string() {
-                // The agent draws the ids of its own requests.
+                // The agent generates the ids of its own requests.
                 frame["id"].take();
             }
             Some(frame.to_string())
@@ -154,14 +153,17 @@ async fn a_cut_after_any_record_changes_nothing() {
         }
         cuts_count += 1;
         let after = whole(&home, &memory).await;
-        assert!(after == undisturbed, "cut after {cut} records: {after}\nand not: {undisturbed}");
+        assert!(
+            after == undisturbed,
+            "cut after {cut} records: {after}\ninstead of: {undisturbed}"
+        );
     }
     assert!(cuts_count > count / 2, "{cuts_count} of {count}");
 }
 
-/// The agent is gone and of its spool only a part is left: what was said up to there is known.
+/// The agent is gone and only a part of its spool is left: everything up to there is known.
 #[tokio::test]
-async fn a_spool_that_ends_anywhere_is_read_up_to_there() {
+async fn a_truncated_spool_is_read_up_to_its_end() {
     let home = tempfile::tempdir().expect("a folder");
     whole(&home, &RefCell::default()).await;
     let dir = home.path().join("attempt");

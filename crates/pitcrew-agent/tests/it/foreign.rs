@@ -1,4 +1,4 @@
-//! The agent's own end of the wire: whatever its client says, it answers or ends, without a panic.
+//! The agent's end of the protocol: it answers any client input or exits, without a panic.
 
 use crate::stage::{LONG, cast};
 use pitcrew_process::{Cancel, Run, run_trusted};
@@ -6,7 +6,7 @@ use pitcrew_testkit::corpus;
 use serde_json::Value;
 
 #[test]
-fn any_session_is_answered_until_its_client_leaves() {
+fn any_client_input_is_answered() {
     let folder = tempfile::tempdir().expect("a folder");
     corpus!("session").check(25, |bytes| {
         let run = Run::new(cast(), folder.path())
@@ -14,7 +14,7 @@ fn any_session_is_answered_until_its_client_leaves() {
             .stdin(bytes)
             .env("HOME", folder.path())
             .timeout(LONG);
-        let finished = run_trusted(run, &Cancel::default()).expect("it starts");
+        let finished = run_trusted(run, &Cancel::default()).expect("it should start");
         let complaints = String::from_utf8_lossy(&finished.stderr);
         assert!(matches!(finished.code, Some(0 | 1)), "{:?}: {complaints}", finished.code);
         assert!(!complaints.contains("panicked"), "{complaints}");

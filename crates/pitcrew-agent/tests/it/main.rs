@@ -1,4 +1,5 @@
-//! The built-in agent as a real process: driven over ACP through a real shim, with a real MCP server.
+//! The built-in agent as a real process: driven over ACP through a real shim, with a real MCP
+//! server.
 
 mod stage;
 mod foreign;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub const PROVIDERS: [&str; 4] = ["anthropic", "openai", "gemini", "ollama"];
 
-/// The server has a runtime of its own, which cannot begin within ours.
+/// The server has its own runtime, which cannot start within ours.
 pub fn server() -> ModelServer {
     std::thread::spawn(ModelServer::start).join().expect("a server")
 }
@@ -27,7 +27,7 @@ pub async fn stage(setup: &Value) -> Stage {
     stage.expect("a session")
 }
 
-/// S3-004: one kind of session, with a loop of many turns, whatever model is behind it.
+/// S3-004: the same kind of session, with a loop of many model calls, for every provider.
 #[tokio::test]
 async fn a_model_reads_edits_runs_and_completes() {
     for provider in PROVIDERS {
@@ -35,13 +35,13 @@ async fn a_model_reads_edits_runs_and_completes() {
         let mut stage = stage(&setup(&server, provider)).await;
         std::fs::create_dir(stage.cwd.join(".git")).expect("a folder");
         std::fs::write(stage.cwd.join("a.txt"), "one\ntwo\n").expect("a file");
-        let prompt = "Mend the numbers.\n\
+        let prompt = "Fix the numbers.\n\
             @think let me see\n@say I begin\n@usage 100 10 40\n@read a.txt\n\
             @usage 200 20\n@edit a.txt two => 2\n\
             @usage 300 30\n@write deep/er/new.txt here\n\
             @usage 400 40\n@bash cat a.txt && printf \"[$GIVEN]\" > given.txt\n\
             @usage 500 50\n@tool search {\"pattern\": \"^[0-9]$\"}\n\
-            @usage 600 60\n@complete mended the numbers\n";
+            @usage 600 60\n@complete fixed the numbers\n";
         let (end, asked) = stage.prompt_with(prompt, PermissionOptionKind::AllowOnce).await;
         assert_ended(&end);
         assert_eq!(stage.file("a.txt").as_deref(), Some("one\n2\n"), "{provider}");
@@ -50,16 +50,16 @@ async fn a_model_reads_edits_runs_and_completes() {
         assert_eq!(stage.file("given.txt").as_deref(), Some("[]"), "the key is not passed on");
         assert_eq!(
             stage.calls(),
-            [r#"orchestrator_complete_task {"summary":"mended the numbers"}"#]
+            [r#"orchestrator_complete_task {"summary":"fixed the numbers"}"#]
         );
-        assert_eq!(server.calls_count(), 6, "nothing is asked for after the report");
+        assert_eq!(server.calls_count(), 6, "no call follows the report");
         let transcript = stage.transcript();
         for line in ["Thought: let me see", "Said: I begin", "ToolDone: edit a.txt", "Output: one"]
         {
             assert!(transcript.contains(line), "{provider}: {line}\n{transcript}");
         }
-        assert_eq!(stage.updates("agent_message_chunk").len(), 2, "{provider}: told as it came");
-        // The last of them does not tell what it had in its cache.
+        assert_eq!(stage.updates("agent_message_chunk").len(), 2, "{provider}: streamed");
+        // The last one does not report its cached tokens.
         let tokens_cached = if provider == "ollama" { 0 } else { 40 };
         let tokens_in = 2_100 - tokens_cached;
         let usage = Usage { tokens_in, tokens_out: 210, tokens_cached, cost_micros: 0 };
@@ -68,9 +68,9 @@ async fn a_model_reads_edits_runs_and_completes() {
     }
 }
 
-/// S3-005: each session has a conversation, tools and an account of its own.
+/// S3-005: each session has its own conversation, tools and usage.
 #[tokio::test]
-async fn a_session_remembers_its_own_conversation_and_no_other() {
+async fn sessions_have_separate_conversations() {
     let server = server();
     let mut priced = setup(&server, "anthropic");
     priced["priced"] = json!(true);
@@ -84,7 +84,7 @@ async fn a_session_remembers_its_own_conversation_and_no_other() {
     assert_eq!(end.last_words, "hello");
     let end = first.prompt("The answer: 8080").await;
     assert_ended(&end);
-    assert_eq!(end.usage.cost_micros, 9_000, "a turn is told for itself");
+    assert_eq!(end.usage.cost_micros, 9_000, "each turn reports its own cost");
     let told = first.updates("usage_update");
     assert_eq!(told.last().expect("an update")["cost"]["amount"], json!(0.0135));
     let bodies: Vec<String> = server.calls().into_iter().map(|it| it.1.to_string()).collect();
@@ -96,7 +96,7 @@ async fn a_session_remembers_its_own_conversation_and_no_other() {
 }
 
 #[tokio::test]
-async fn without_prices_no_cost_is_told() {
+async fn without_prices_no_cost_is_reported() {
     let server = server();
     let stage = stage(&setup(&server, "openai")).await;
     assert_ended(&stage.prompt("@usage 10 5\n@say hello").await);
@@ -108,7 +108,7 @@ async fn without_prices_no_cost_is_told() {
 }
 
 #[tokio::test]
-async fn calls_are_told_with_kind_place_and_difference() {
+async fn calls_are_reported_with_kind_location_and_diff() {
     let server = server();
     let stage = stage(&setup(&server, "anthropic")).await;
     std::fs::write(stage.cwd.join("a.txt"), "one\n").expect("a file");
@@ -128,7 +128,7 @@ async fn calls_are_told_with_kind_place_and_difference() {
 }
 
 #[tokio::test]
-async fn a_refused_command_is_not_run_and_the_model_goes_on() {
+async fn a_denied_command_is_not_run_and_the_model_continues() {
     let server = server();
     let mut stage = stage(&setup(&server, "openai")).await;
     let prompt = "@bash touch made\n@complete did without";
@@ -138,13 +138,13 @@ async fn a_refused_command_is_not_run_and_the_model_goes_on() {
     assert_eq!(stage.file("made"), None);
     assert_eq!(stage.calls(), [r#"orchestrator_complete_task {"summary":"did without"}"#]);
     let heard = server.calls()[1].1.to_string();
-    assert!(heard.contains("permission was refused"), "{heard}");
+    assert!(heard.contains("permission was denied"), "{heard}");
     stage.stop().await;
 }
 
-/// With a model a prompt is words: an order in it could be something that others have written.
+/// With a model a prompt is plain text: an order in it could be quoted from others.
 #[tokio::test]
-async fn what_a_prompt_quotes_is_never_run() {
+async fn quoted_orders_in_a_prompt_are_never_run() {
     let server = server();
     let stage = stage(&setup(&server, "anthropic")).await;
     let prompt = "The check said:\n```sh\ntouch made\n```\n@say I see";
@@ -155,7 +155,7 @@ async fn what_a_prompt_quotes_is_never_run() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_cancelled_leaves_a_conversation_that_goes_on() {
+async fn a_conversation_continues_after_a_cancelled_command() {
     let server = server();
     let mut stage = stage(&setup(&server, "anthropic")).await;
     let session = stage.session.clone();

@@ -1,4 +1,4 @@
-//! What becomes of a turn when the model gives no answer.
+//! Turns in which the model gives no answer.
 
 use crate::{
     model::{PROVIDERS, server, setup, stage},
@@ -9,13 +9,13 @@ use pitcrew_testkit::model::ModelServer;
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The data of the error with which the newest turn ended.
+/// The data of the error that ended the newest turn.
 fn error(stage: &Stage) -> Value {
     let frames = stage.frames();
     frames.into_iter().rev().find(|it| !it["error"].is_null()).expect("an error")["error"].clone()
 }
 
-/// The error of a turn, and how whoever drives the agent understands it.
+/// The error of a turn, and its classification by the client.
 async fn refused(server: &ModelServer, provider: &str, prompt: &str) -> (Value, ErrorCause) {
     let stage = stage(&setup(server, provider)).await;
     let end = stage.prompt(prompt).await;
@@ -26,7 +26,7 @@ async fn refused(server: &ModelServer, provider: &str, prompt: &str) -> (Value, 
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_told_as_such_and_not_tried_again() {
+async fn a_wrong_key_is_reported_and_not_retried() {
     for provider in PROVIDERS {
         for status in [401, 403] {
             let server = server();
@@ -42,7 +42,7 @@ async fn a_wrong_key_is_told_as_such_and_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_before_anybody_is_asked() {
+async fn a_missing_key_is_reported_before_any_request() {
     let server = server();
     let mut setup = setup(&server, "anthropic");
     setup["key"] = Value::Null;
@@ -57,7 +57,7 @@ async fn a_missing_key_is_told_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn what_the_model_refuses_is_not_asked_again() {
+async fn a_rejected_request_is_not_retried() {
     for provider in PROVIDERS {
         let server = server();
         let (error, cause) = refused(&server, provider, "@fail 404\n@complete x").await;
@@ -68,7 +68,7 @@ async fn what_the_model_refuses_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_broken_service_is_asked_again_and_that_is_told() {
+async fn a_failing_service_is_retried_and_reported() {
     for (provider, status) in PROVIDERS.into_iter().zip([529, 500, 503, 502]) {
         let server = server();
         let stage = stage(&setup(&server, provider)).await;
@@ -84,7 +84,7 @@ async fn a_broken_service_is_asked_again_and_that_is_told() {
 }
 
 #[tokio::test]
-async fn a_service_that_stays_broken_is_asked_three_times() {
+async fn a_permanently_failing_service_is_tried_three_times() {
     let server = server();
     let (error, _) = refused(&server, "openai", "@fail 503\n@complete x").await;
     assert_eq!(error["data"], json!({ "errorKind": "model" }));
@@ -93,7 +93,7 @@ async fn a_service_that_stays_broken_is_asked_three_times() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_there_is_named() {
+async fn an_unreachable_service_is_reported() {
     let server = server();
     let mut setup = setup(&server, "openai");
     drop(server);
@@ -109,7 +109,7 @@ async fn a_service_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_short_wait_for_quota_is_waited_for() {
+async fn a_short_quota_wait_is_waited_for() {
     for provider in PROVIDERS {
         let server = server();
         let stage = stage(&setup(&server, provider)).await;
@@ -122,7 +122,7 @@ async fn a_short_wait_for_quota_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_long_wait_for_quota_ends_the_turn_with_its_end() {
+async fn a_long_quota_wait_ends_the_turn_with_the_reset_time() {
     let now_ms = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis();
     for provider in ["anthropic", "openai", "gemini"] {
         let server = server();
@@ -132,7 +132,7 @@ async fn a_long_wait_for_quota_ends_the_turn_with_its_end() {
         assert!(matches!(cause, ErrorCause::Quota { until: Some(_) }), "{provider}: {cause:?}");
         assert_eq!(error["data"]["errorKind"], "quota", "{provider}");
         let reset_at = u128::from(error["data"]["resetAt"].as_u64().expect("a time"));
-        // One of them tells whole seconds only.
+        // One provider reports whole seconds only.
         assert!(reset_at + 2_000 >= before + 3_600_000, "{provider}: {reset_at}");
         assert!(reset_at <= now_ms() + 3_600_000, "{provider}: {reset_at}");
         assert_eq!(server.calls_count(), 1);
@@ -140,7 +140,7 @@ async fn a_long_wait_for_quota_ends_the_turn_with_its_end() {
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_ends_at_once_when_the_turn_is_cancelled() {
+async fn a_cancel_ends_a_hanging_call_at_once() {
     for provider in PROVIDERS {
         let server = server();
         let stage = stage(&setup(&server, provider)).await;
@@ -160,7 +160,7 @@ async fn a_call_that_hangs_ends_at_once_when_the_turn_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_ends_with_what_to_do() {
+async fn an_oversized_conversation_ends_with_a_fix() {
     let server = server();
     let mut setup = setup(&server, "anthropic");
     setup["context_tokens"] = json!(5_000);

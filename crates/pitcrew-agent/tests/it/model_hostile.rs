@@ -1,4 +1,4 @@
-//! Models that do what they should not.
+//! Misbehaving models.
 
 use crate::{
     canned::{Canned, broken_off, called, said},
@@ -8,7 +8,7 @@ use crate::{
 use pitcrew_model::{PermissionOptionKind, StopReason};
 
 #[tokio::test]
-async fn a_call_with_wrong_arguments_gets_an_error_and_the_model_goes_on() {
+async fn a_call_with_wrong_arguments_gets_an_error_and_the_model_continues() {
     for provider in PROVIDERS {
         let server = server();
         let stage = stage(&setup(&server, provider)).await;
@@ -18,7 +18,8 @@ async fn a_call_with_wrong_arguments_gets_an_error_and_the_model_goes_on() {
         assert_ended(&stage.prompt(prompt).await);
         assert_eq!(stage.calls(), [r#"orchestrator_complete_task {"summary":"in the end"}"#]);
         let heard = server.calls().last().expect("a call").1.to_string();
-        for reason in ["`path` is missing", "must be a string", "is empty or has a zero character"]
+        for reason in
+            ["`path` is missing", "must be a string", "is empty or contains a NUL character"]
         {
             assert!(heard.contains(reason), "{provider}: {reason} not in {heard}");
         }
@@ -65,7 +66,7 @@ async fn no_path_leads_outside() {
 }
 
 #[tokio::test]
-async fn a_model_that_never_ends_is_stopped() {
+async fn an_endless_model_is_stopped() {
     let server = server();
     let stage = stage(&setup(&server, "openai")).await;
     let prompt = "@tool read_file {\"path\": \"a\"}\n".repeat(300);
@@ -76,7 +77,7 @@ async fn a_model_that_never_ends_is_stopped() {
 }
 
 #[tokio::test]
-async fn what_a_tool_gives_back_is_cut() {
+async fn a_long_tool_result_is_cut() {
     let server = server();
     let mut stage = stage(&setup(&server, "gemini")).await;
     let prompt = "@bash echo first; yes 0123456789 | head -c 3000000; echo last\n@say enough";
@@ -84,14 +85,14 @@ async fn what_a_tool_gives_back_is_cut() {
     assert_ended(&end);
     let heard = server.calls().last().expect("a call").1.to_string();
     assert!(heard.len() < 200_000, "{}", heard.len());
-    for part in ["exit code 0\\nfirst", "last", "bytes left out]"] {
+    for part in ["exit code 0\\nfirst", "last", "bytes omitted]"] {
         assert!(heard.contains(part), "{part}");
     }
     stage.stop().await;
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_not_taken() {
+async fn an_endless_answer_is_rejected() {
     for provider in PROVIDERS {
         let server = server();
         let mut setup = setup(&server, provider);
@@ -101,13 +102,13 @@ async fn an_answer_without_end_is_not_taken() {
         let StopReason::Error { message, .. } = &end.stop else { panic!("{provider}: {end:?}") };
         assert!(message.contains("longer than"), "{message}");
         let end = stage.prompt("@say short").await;
-        assert_eq!(end.last_words, "short", "the session goes on");
+        assert_eq!(end.last_words, "short", "the session continues");
         stage.stop().await;
     }
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_and_tools_that_nobody_offered_get_an_error() {
+async fn invalid_arguments_and_unknown_tools_get_an_error() {
     let calls = [("read_file", "{\"path\": "), ("fly", "{}"), ("", "[1]"), ("search", "\"x\"")];
     let server = Canned::start(vec![called(&calls), said("I see")]);
     let stage = stage(&server.setup()).await;
@@ -120,13 +121,13 @@ async fn arguments_that_are_no_json_and_tools_that_nobody_offered_get_an_error()
         .filter(|it| it["role"] == "tool")
         .map(|it| it["content"].as_str().expect("a text"))
         .collect();
-    assert_eq!(results[0], "error: the arguments must be a JSON object, and are: {\"path\": ");
-    assert!(results[1].starts_with("error: there is no such tool; there are: read_file, "));
+    assert_eq!(results[0], "error: the arguments must be a JSON object, but are: {\"path\": ");
+    assert!(results[1].starts_with("error: there is no such tool; your tools are: read_file, "));
     assert!(results[2].contains("no such tool") && results[3].contains("must be a JSON object"));
     let sent_back = &heard.iter().find(|it| it["role"] == "assistant").expect("it")["tool_calls"];
     let arguments =
         sent_back.as_array().expect("calls").iter().map(|it| &it["function"]["arguments"]);
-    assert!(arguments.into_iter().all(|it| it == "{}"), "only objects go back: {sent_back}");
+    assert!(arguments.into_iter().all(|it| it == "{}"), "only objects are sent back: {sent_back}");
     stage.stop().await;
 }
 
@@ -145,7 +146,7 @@ async fn a_flood_of_calls_is_cut_and_each_gets_a_result() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_asked_for_again() {
+async fn a_broken_answer_is_retried() {
     let garbage = "data: {no json\n\n".to_owned();
     let server = Canned::start(vec![broken_off("half an "), garbage, said("a whole answer")]);
     let stage = stage(&server.setup()).await;
@@ -153,13 +154,13 @@ async fn an_answer_that_breaks_off_is_asked_for_again() {
     assert_ended(&end);
     assert!(end.last_words.ends_with("a whole answer"), "{end:?}");
     let transcript = stage.transcript();
-    assert!(transcript.contains("the answer broke off; asking again"), "{transcript}");
-    assert!(transcript.contains("sent what is no answer"), "{transcript}");
+    assert!(transcript.contains("the answer broke off; retrying"), "{transcript}");
+    assert!(transcript.contains("sent an invalid answer"), "{transcript}");
     stage.stop().await;
 }
 
 #[tokio::test]
-async fn an_error_in_the_middle_of_an_answer_is_one() {
+async fn an_error_event_in_an_answer_is_reported() {
     let error = "data: {\"error\": {\"message\": \"no\", \"type\": \"invalid_request_error\"}}\n\n";
     let server = Canned::start(vec![error.to_owned()]);
     let stage = stage(&server.setup()).await;

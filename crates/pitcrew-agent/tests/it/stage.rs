@@ -1,4 +1,4 @@
-//! A session with the built-in agent in a folder of its own.
+//! A session with the built-in agent in its own folder.
 
 use pitcrew_acp::{
     Event, Launch, LineKind, McpServer, OpenError, Profile, Session, SessionEvents, TurnEnd, open,
@@ -39,7 +39,7 @@ impl Stage {
         Ok(Self { session, events, cwd, home, effect: Cell::new(1) })
     }
 
-    /// Gives a turn with a script.
+    /// Runs a turn with a script.
     pub async fn script(&self, script: &str) -> TurnEnd {
         self.order("Do this.", &script_order(script)).await
     }
@@ -56,7 +56,7 @@ impl Stage {
         tokio::time::timeout(LONG, turn).await.expect("an end").expect("a turn")
     }
 
-    /// Every call of a tool, as `tool arguments`, with the keys in order.
+    /// Every tool call, as `tool arguments`, with sorted keys.
     pub fn calls(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.home.path().join("calls")).unwrap_or_default();
         log.lines()
@@ -75,7 +75,7 @@ impl Stage {
         std::fs::read_to_string(self.cwd.join(path)).ok()
     }
 
-    /// The conversation as people read it, without the prompts.
+    /// The readable conversation, without the prompts.
     pub fn transcript(&self) -> String {
         let spool = self.home.path().join("attempt/spool.ndjson");
         let lines = transcript(&spool, 0).expect("a transcript");
@@ -96,13 +96,13 @@ impl Stage {
         frames
     }
 
-    /// What the agent told of this kind.
+    /// The agent's updates of this kind.
     pub fn updates(&self, kind: &str) -> Vec<Value> {
         let updates = self.frames().into_iter().map(|it| it["params"]["update"].clone());
         updates.filter(|it| it["sessionUpdate"] == kind).collect()
     }
 
-    /// What was told of running commands so far, in order.
+    /// The output of running commands that was reported so far, in order.
     pub fn output_so_far(&self) -> Vec<String> {
         let updates = self.updates("tool_call_update").into_iter();
         let told = updates
@@ -111,7 +111,7 @@ impl Stage {
         told.collect()
     }
 
-    /// Gives a turn, and allows or refuses whatever is asked for. Also tells what was asked for.
+    /// Runs a turn, and allows or denies every permission request. Also returns the requests.
     pub async fn prompt_with(
         &mut self,
         text: &str,
@@ -140,7 +140,7 @@ impl Stage {
         next.expect("an event in time").expect("an event")
     }
 
-    /// Waits until the agent has said that it does this.
+    /// Waits until the agent has reported this activity.
     pub async fn activity(&mut self, wanted: &str) {
         loop {
             match self.next_event().await {
@@ -149,7 +149,7 @@ impl Stage {
                 | Event::Permission { .. }
                 | Event::Usage(_)
                 | Event::Blocked { .. } => {}
-                Event::Exited(exit) => panic!("the agent ended: {exit}"),
+                Event::Exited(exit) => panic!("the agent exited: {exit}"),
             }
         }
     }
@@ -167,7 +167,7 @@ pub fn command_order(command: &str) -> BuiltinOrder {
     BuiltinOrder::Command { command: command.into() }
 }
 
-/// How the agent is started in a home.
+/// The start parameters of the agent in a home.
 pub fn launch(home: &Path, words: &[&str]) -> Launch {
     let cast = cast();
     let cwd = home.join("checkout");

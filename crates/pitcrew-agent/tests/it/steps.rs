@@ -1,11 +1,11 @@
-//! Each step of a script, done by the real agent.
+//! Each step of a script, run by the real agent.
 
 use crate::stage::{Stage, assert_ended, script_order};
 use expect_test::expect;
 use pitcrew_acp::Event;
 use pitcrew_model::{PermissionOptionKind, StopReason};
 
-/// S1-063: one turn does everything that there is to do.
+/// S1-063: one turn does all the work.
 #[tokio::test]
 async fn a_script_works_on_files_and_completes() {
     let stage = Stage::new().await;
@@ -53,7 +53,7 @@ async fn a_script_works_on_files_and_completes() {
 }
 
 #[tokio::test]
-async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
+async fn a_failed_step_fails_the_task_with_line_reason_and_fix() {
     for (script, reason) in [
         (
             "say hi\nread no.txt",
@@ -61,7 +61,7 @@ async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
         ),
         (
             "write a <<E\nx\nE\nedit a <<OLD\ny\nOLD <<NEW\nz\nNEW",
-            "line 4: `edit a`: the text to replace does not stand in the file; it must be the same to the last space",
+            "line 4: `edit a`: the text to replace is not in the file; it must match exactly",
         ),
         (
             "edit no <<OLD\ny\nOLD <<NEW\nz\nNEW",
@@ -77,13 +77,13 @@ async fn a_failed_step_fails_the_task_with_line_reason_and_remedy() {
         ),
         (
             "fly",
-            "the script cannot be run: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit",
+            "invalid script: line 1: there is no step `fly`; the steps are: read, write, append, edit, delete, run, ask, permit, tool, refused, expect, keep, save, sleep, pause, say, complete, partial, fail, exit",
         ),
         ("fail cannot be done", "cannot be done"),
         ("save it", "line 1: no tool was called yet; write `tool NAME {...}` before it"),
         (
             "tool fly_away",
-            "line 1: `fly_away` was refused: the session has no tool `fly_away`: its client injected no MCP server that offers it",
+            "line 1: `fly_away` was refused: the session has no tool `fly_away`: no MCP server of the client offers it",
         ),
     ] {
         let stage = Stage::new().await;
@@ -106,9 +106,9 @@ async fn a_partial_result_is_reported_as_such() {
     stage.stop().await;
 }
 
-/// The script's own text is not part of what its conditions look at.
+/// The script's own text is not part of what its conditions check.
 #[tokio::test]
-async fn conditions_look_at_the_latest_prompt() {
+async fn conditions_check_the_latest_prompt() {
     let script = "when \"exit code 1\" write fixed <<E\nE\nunless \"exit code 1\" write first <<E\nE\ncomplete done";
     let stage = Stage::new().await;
     stage.script(script).await;
@@ -120,7 +120,7 @@ async fn conditions_look_at_the_latest_prompt() {
     second.stop().await;
 }
 
-/// Scripts play agents that call any of our tools and go by what they say.
+/// Scripts simulate agents that call any of our tools and use their answers.
 #[tokio::test]
 async fn a_tool_is_called_and_its_answer_used() {
     let stage = Stage::new().await;
@@ -144,18 +144,21 @@ async fn a_tool_is_called_and_its_answer_used() {
     let saved = stage.file("answers/first.txt").expect("a file");
     assert!(saved.contains("Noted. Go on working.") && saved.contains("\"next\": \"continue\""));
     let shell = stage.file("shell.txt");
-    assert_eq!(shell.as_deref(), Some("${next}\n"), "an answer is no part of a command");
+    assert_eq!(shell.as_deref(), Some("${next}\n"), "an answer is not part of a command");
     stage.stop().await;
 }
 
-/// Otherwise a test that plays an agent would pass whatever the tool says.
+/// Otherwise a test that simulates an agent would pass whatever the tool answers.
 #[tokio::test]
-async fn an_answer_that_was_not_expected_fails_the_script() {
+async fn an_unexpected_answer_fails_the_script() {
     let call = "a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"half\"}";
     for (script, reason) in [
-        (format!("tool {call}\nexpect refused"), "line 2: the answer does not have `refused`"),
+        (format!("tool {call}\nexpect refused"), "line 2: the answer does not contain `refused`"),
         (format!("tool {call}\nkeep id /id"), "line 2: the answer has nothing at `/id`"),
-        (format!("refused {call}"), "line 1: `a2a_notify_orchestrator` was to be refused and said"),
+        (
+            format!("refused {call}"),
+            "line 1: expected `a2a_notify_orchestrator` to be refused, but it returned",
+        ),
     ] {
         let stage = Stage::new().await;
         assert_ended(&stage.script(&script).await);
@@ -167,7 +170,7 @@ async fn an_answer_that_was_not_expected_fails_the_script() {
 }
 
 #[tokio::test]
-async fn permission_is_asked_for_and_waited_for() {
+async fn waits_for_permission() {
     for (kind, completed) in
         [(PermissionOptionKind::AllowOnce, true), (PermissionOptionKind::RejectOnce, false)]
     {
@@ -192,7 +195,7 @@ async fn permission_is_asked_for_and_waited_for() {
         assert_eq!(end.expect("a turn").stop, StopReason::EndTurn);
         let call = stage.calls().concat();
         assert_eq!(call.contains("deployed"), completed, "{call}");
-        assert_eq!(call.contains("permission for `deploy it` was refused"), !completed, "{call}");
+        assert_eq!(call.contains("permission for `deploy it` was denied"), !completed, "{call}");
         stage.stop().await;
     }
 }

@@ -1,4 +1,4 @@
-//! What one file says about a backend. Absent: it says nothing about it.
+//! What one file sets for a backend. An absent value means that the file does not set it.
 
 use super::{
     BACKEND_KEYS, BackendSettings,
@@ -8,7 +8,7 @@ use super::{
     },
     keys::{BACKEND_ALIASES, COSTS, FILES, LOGINS, RESUMES, SERVERS, USAGES},
     read::{Keys, Place},
-    value::{CostTold, ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
+    value::{CostReporting, ErrorRule, FileAccess, LoginFirst, McpServers, Resume, UsageScope},
 };
 use crate::{
     diagnostic::Problems,
@@ -56,7 +56,7 @@ pub(crate) struct BackendDraft {
     files: Option<Found<FileAccess>>,
     usage: Option<Found<UsageScope>>,
     usage_method: Option<Found<String>>,
-    cost: Option<Found<CostTold>>,
+    cost: Option<Found<CostReporting>>,
     errors: Option<Found<Vec<ErrorRule>>>,
     log_errors: Option<Found<Vec<ErrorRule>>>,
     log_turn: Option<Found<String>>,
@@ -110,7 +110,7 @@ impl BackendDraft {
         }
     }
 
-    /// Replaces what it says something about, and tells each key and where that was written.
+    /// Replaces the values that this draft sets, and returns each key with its origin.
     pub fn apply(self, to: &mut BackendSettings) -> Notes {
         let mut notes = Notes::new();
         put("title", self.title, &mut to.title, &mut notes);
@@ -162,7 +162,7 @@ fn put<T>(key: &'static str, found: Option<Found<T>>, to: &mut T, notes: &mut No
     notes.push((key, found.origin));
 }
 
-/// An empty text takes the value away.
+/// An empty string removes the value.
 fn set<T: Empty>(
     key: &'static str,
     found: Option<Found<T>>,
@@ -174,7 +174,7 @@ fn set<T: Empty>(
     notes.push((key, found.origin));
 }
 
-/// Variables are replaced one by one, so that adding a key does not lose the others.
+/// Variables are replaced one by one, so that adding one keeps the others.
 fn add(key: &'static str, found: Option<Found<Variables>>, to: &mut Variables, notes: &mut Notes) {
     let Some(found) = found else { return };
     to.extend(found.value);

@@ -1,6 +1,8 @@
-//! The keys of a backend, and the words that people use for them.
+//! The keys of a backend, and common synonyms for them.
 
-use super::value::{CostTold, ErrorKind, FileAccess, LoginFirst, McpServers, Resume, UsageScope};
+use super::value::{
+    CostReporting, ErrorKind, FileAccess, LoginFirst, McpServers, Resume, UsageScope,
+};
 
 /// The keys of a backend, in the order of the reference.
 pub const BACKEND_KEYS: &[&str] = &[
@@ -75,8 +77,11 @@ pub(super) const FILES: &[(&str, FileAccess)] =
 pub(super) const USAGES: &[(&str, UsageScope)] =
     &[("turn", UsageScope::Turn), ("session", UsageScope::Session), ("call", UsageScope::Call)];
 
-pub(super) const COSTS: &[(&str, CostTold)] =
-    &[("told", CostTold::Told), ("partly", CostTold::Partly), ("none", CostTold::None)];
+pub(super) const COSTS: &[(&str, CostReporting)] = &[
+    ("told", CostReporting::Full),
+    ("partly", CostReporting::Partly),
+    ("none", CostReporting::None),
+];
 
 pub(super) const KINDS: &[(&str, ErrorKind)] =
     &[("auth", ErrorKind::Auth), ("quota", ErrorKind::Quota), ("model", ErrorKind::Model)];

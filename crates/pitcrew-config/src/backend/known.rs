@@ -23,7 +23,7 @@ static KNOWN: LazyLock<BTreeMap<String, BackendSettings>> = LazyLock::new(|| {
     FILES.iter().map(|(name, text)| ((*name).to_owned(), read(name, text))).collect()
 });
 
-/// What we know about well-known agents.
+/// The settings for well-known agents.
 pub(crate) fn known() -> BTreeMap<String, BackendSettings> {
     KNOWN.clone()
 }
@@ -32,7 +32,7 @@ pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
-/// A mistake in a file of ours is a bug that every test of the settings meets.
+/// Panics on a mistake in one of our own files; every settings test would find it.
 fn read(name: &str, text: &str) -> BackendSettings {
     let file = format!("backends/{name}.toml");
     let mut problems = Problems::new(&file, text);

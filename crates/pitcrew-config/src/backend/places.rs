@@ -1,4 +1,4 @@
-//! Where the files of a backend are in a user's home.
+//! Where a backend's files are in the user's home.
 
 use super::{BackendSettings, LoginFirst};
 use crate::Credential;
@@ -7,34 +7,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file with a login or with settings: where the user has it, and its place in a private state.
+/// A file with a login or settings: where the user keeps it, and its path in a private home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginFile {
-    /// Where the user's own is.
+    /// The path of the user's own file.
     pub source: PathBuf,
-    /// Its place below a private folder that stands for the home.
+    /// The path below a private folder that replaces the home.
     pub below: PathBuf,
 }
 
-/// How we know that somebody is logged in.
+/// Evidence that the user is logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoginFound {
-    /// A variable is set.
+pub enum LoginEvidence {
+    /// This variable is set.
     Variable(String),
-    /// A file is there.
+    /// This file exists.
     File(PathBuf),
 }
 
 impl BackendSettings {
-    /// The files of which each means that somebody is logged in.
+    /// The files each of which proves a login.
     pub fn login_places(&self, user: &BTreeMap<String, String>) -> Vec<LoginFile> {
         self.places(&self.login_files, user)
     }
 
-    /// The files with credentials that a private state should have: none where a key is used anyway.
-    /// One that is a file with settings as well is treated as such.
+    /// The credential files that a private home should contain. Empty if an API key takes
+    /// precedence. A credential file that also holds settings is included.
     pub fn credential_places(&self, user: &BTreeMap<String, String>) -> Vec<LoginFile> {
-        let has_key = matches!(self.login_found(user), Some(LoginFound::Variable(_)));
+        let has_key = matches!(self.login_evidence(user), Some(LoginEvidence::Variable(_)));
         match self.login_first {
             LoginFirst::Variable if has_key => Vec::new(),
             LoginFirst::Variable | LoginFirst::File => {
@@ -44,12 +44,12 @@ impl BackendSettings {
         }
     }
 
-    /// The files with settings that a private state should have.
+    /// The settings files that a private home should contain.
     pub fn state_places(&self, user: &BTreeMap<String, String>) -> Vec<LoginFile> {
         self.places(&self.state_files, user)
     }
 
-    /// Files of other programs that this backend's variables move as well.
+    /// Files of other programs that this backend's variables also relocate.
     pub fn moved_places(&self, paths: &[&str], user: &BTreeMap<String, String>) -> Vec<LoginFile> {
         let is_moved = |path: &&&str| {
             let folders = self.state_env.values();
@@ -59,31 +59,32 @@ impl BackendSettings {
         self.places(&moved, user)
     }
 
-    /// Where the variables of `state_env` point in a private folder that stands for the home.
+    /// The values of the `state_env` variables for a private folder that replaces the home.
     pub fn private_state(&self, folder: &Path) -> BTreeMap<String, PathBuf> {
         let place = |path: &str| if path == "." { folder.to_owned() } else { folder.join(path) };
         self.state_env.iter().map(|(name, path)| (name.clone(), place(path))).collect()
     }
 
-    /// The first sign of a login. None: nobody is logged in, or it is kept where we cannot look.
-    pub fn login_found(&self, user: &BTreeMap<String, String>) -> Option<LoginFound> {
+    /// The first evidence of a login. `None` means that there is no login, or that it is stored
+    /// where we cannot look.
+    pub fn login_evidence(&self, user: &BTreeMap<String, String>) -> Option<LoginEvidence> {
         let is_set = |name: &&String| {
             let value = self.env.get(*name).or_else(|| user.get(*name));
             value.is_some_and(|it| !it.is_empty())
         };
         if let Some(name) = self.login_env.iter().find(is_set) {
-            return Some(LoginFound::Variable(name.clone()));
+            return Some(LoginEvidence::Variable(name.clone()));
         }
-        // What an agent leaves when somebody logs out is a file as well.
+        // Some agents leave the file behind after a logout.
         let is_login = |it: &PathBuf| {
             let bytes = std::fs::read(it).unwrap_or_default();
             Credential::read(&bytes, &self.login_format()).is_some()
         };
         let files = self.login_places(user).into_iter().map(|it| it.source);
-        files.into_iter().find(is_login).map(LoginFound::File)
+        files.into_iter().find(is_login).map(LoginEvidence::File)
     }
 
-    /// A user who moved the agent's folder with its own variable has the files there.
+    /// If the user relocated the agent's folder with the agent's own variable, the files are there.
     fn places(&self, paths: &[String], user: &BTreeMap<String, String>) -> Vec<LoginFile> {
         let value = |name: &str| {
             let value = self.env.get(name).or_else(|| user.get(name))?;

@@ -1,9 +1,9 @@
-//! Reads single keys of a backend, with their origin.
+//! Reads single keys of a backend together with their origin.
 
 use super::{
-    checks::{Refused, variable_name},
+    checks::{InvalidValue, variable_name},
     keys::{ERROR_KEYS, KINDS},
-    value::{ErrorRule, ErrorSays},
+    value::{ErrorPattern, ErrorRule},
 };
 use crate::{
     diagnostic::Problems,
@@ -13,7 +13,7 @@ use crate::{
 use std::collections::BTreeMap;
 use toml_edit::{Item, TableLike};
 
-/// Tells the origin of a place.
+/// Finds the origin of a span.
 pub(super) type Place<'a> = &'a dyn Fn(&Span, &Problems) -> Origin;
 
 type Variables = BTreeMap<String, String>;
@@ -41,7 +41,9 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
     /// The name of a variable, or `""` for none.
     pub fn variable_name(&mut self, key: &str) -> Option<Found<String>> {
         let Spanned { value, span } = self.section.string(key, self.problems)?;
-        if let (false, Err(Refused { reason, help })) = (value.is_empty(), variable_name(&value)) {
+        if let (false, Err(InvalidValue { reason, help })) =
+            (value.is_empty(), variable_name(&value))
+        {
             self.problems.error(&span, format!("`{value}` in `{key}` {reason}"), Some(help));
         }
         Some(self.found(value, &span))
@@ -50,12 +52,12 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
     pub fn strings(
         &mut self,
         key: &str,
-        check: fn(&str) -> Result<(), Refused>,
+        check: fn(&str) -> Result<(), InvalidValue>,
     ) -> Option<Found<Vec<String>>> {
         let span = self.section.key_span(key);
         let words = self.section.strings(key, self.problems)?;
         for word in &words {
-            if let Err(Refused { reason, help }) = check(&word.value) {
+            if let Err(InvalidValue { reason, help }) = check(&word.value) {
                 let message = format!("`{}` in `{key}` {reason}", word.value);
                 self.problems.error(&word.span, message, Some(help));
             }
@@ -81,7 +83,7 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
     pub fn variables(
         &mut self,
         key: &str,
-        check: fn(&str, &str) -> Result<(), Refused>,
+        check: fn(&str, &str) -> Result<(), InvalidValue>,
     ) -> Option<Found<Variables>> {
         let (span, item) = self.section.item(key)?;
         let Some(table) = item.as_table_like() else {
@@ -99,7 +101,7 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
                 self.problems.error(&at, message, None);
                 continue;
             };
-            if let Err(Refused { reason, help }) = check(name, value) {
+            if let Err(InvalidValue { reason, help }) = check(name, value) {
                 self.problems.error(&at, format!("`{name}` {reason}"), Some(help));
                 continue;
             }
@@ -130,10 +132,10 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
             }
             let says = says?;
             if says.value.trim().is_empty() {
-                let help = "an empty text would fit every error";
+                let help = "an empty string would match every error";
                 self.problems.error(&says.span, "`says` is empty", Some(help.into()));
             }
-            Some(ErrorRule { says: ErrorSays::parse(says.value), kind: kind? })
+            Some(ErrorRule { says: ErrorPattern::parse(says.value), kind: kind? })
         });
         let rules = rules.collect();
         Some(self.found(rules, &span))

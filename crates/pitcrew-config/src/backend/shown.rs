@@ -1,4 +1,4 @@
-//! A backend as people see it. The values of variables are hidden: they may be keys.
+//! A backend as shown to people. The values of variables are hidden because they may be keys.
 
 use super::{
     BackendSettings, ErrorRule,

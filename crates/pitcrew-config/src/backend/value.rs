@@ -1,88 +1,92 @@
-//! What is known about a backend.
+//! The settings of a backend.
 
 use crate::LoginFormat;
 use std::{collections::BTreeMap, ffi::OsString, fmt};
 
-/// How an agent is started, kept apart from others, spoken to and understood.
+/// How to start an agent, isolate it, talk to it and interpret its errors.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BackendSettings {
-    /// What people call it. Empty: its name says it all.
+    /// The display name. If empty, the backend's name is used.
     pub title: String,
     /// The program and its arguments. Never empty.
     pub command: Vec<String>,
-    /// Variables that are set for it.
+    /// Variables set for it.
     pub env: BTreeMap<String, String>,
-    /// Variables that are set for it when it runs as root.
+    /// Variables set for it when it runs as root.
     pub root_env: BTreeMap<String, String>,
-    /// Variables that it gets from the user's environment, beside those of `login_env` and `proxy_env`.
+    /// Variables that it inherits from the user's environment, in addition to `login_env` and
+    /// `proxy_env`.
     pub pass_env: Vec<String>,
-    /// One line that installs it.
+    /// A one-line command that installs it.
     pub install: Option<String>,
-    /// One line that logs in.
+    /// A one-line command that logs in.
     pub login: Option<String>,
-    /// The vendor's own program, where the backend is an adapter to it.
+    /// The vendor's own program, if the backend is an adapter for it.
     pub vendor_program: Option<String>,
-    /// Arguments that print the version. Absent: the npm package says it, else `--version`.
+    /// Arguments that print the version. If absent, the version comes from the npm package, else
+    /// from `--version`.
     pub version_args: Option<Vec<String>>,
-    /// Variables of which each means that somebody is logged in.
+    /// Variables each of which proves a login.
     pub login_env: Vec<String>,
-    /// Files below HOME of which each means that somebody is logged in.
+    /// Files below HOME each of which proves a login.
     pub login_files: Vec<String>,
-    /// Where in these files it is written when an access token expires, such as `oauth.expires_at`.
+    /// The path in these files to the expiry time of an access token, such as `oauth.expires_at`.
     pub login_expires: Vec<String>,
-    /// Places in these files that say whose login it is.
+    /// The paths in these files that identify the account.
     pub login_account: Vec<String>,
     pub login_first: LoginFirst,
-    /// Variables that move its state, and the place below HOME that each stands for.
+    /// Variables that relocate its state, and the path below HOME that each replaces.
     pub state_env: BTreeMap<String, String>,
-    /// Files below HOME with settings that it should find in a state of its own.
+    /// Settings files below HOME that it should find in a private state folder.
     pub state_files: Vec<String>,
-    /// Files below HOME that a private state begins with where nothing else brings them, and their text.
+    /// Files below HOME, with their text, that a private state starts with unless something else
+    /// provides them.
     pub state_first: BTreeMap<String, String>,
-    /// Files and folders of a repository that configure it, wherever they lie.
+    /// Files and folders of a repository that configure it, at any depth.
     pub config_files: Vec<String>,
-    /// The variable by which an adapter is told where the program is that it starts for itself.
+    /// The variable that gives an adapter the path of the program it starts.
     pub inner_env: Option<String>,
-    /// Where that program is among the packages that the adapter finds.
+    /// The path of that program among the packages that the adapter finds.
     pub inner_programs: Vec<String>,
-    /// What the adapter asks that program for, in a process of its own each time, and the answer that does
-    /// as well.
+    /// Queries that the adapter runs in a separate process each time, and the prepared answer to
+    /// each.
     pub inner_answers: BTreeMap<String, String>,
-    /// The variable that says where the program unpacks itself.
+    /// The variable that names the folder where the program unpacks itself.
     pub unpack_to: Option<String>,
-    /// Variables with which the program unpacks itself and does nothing else.
+    /// Variables that make the program unpack itself and do nothing else.
     pub unpack_env: BTreeMap<String, String>,
-    /// Hosts that it needs.
+    /// Hosts that it needs to reach.
     pub egress_hosts: Vec<String>,
-    /// Variables by which it finds a proxy.
+    /// Variables that set its proxy.
     pub proxy_env: Vec<String>,
-    /// How a sandbox of its own works and is switched off. Absent: it has none, and a box holds it to
-    /// its zone.
+    /// How its own sandbox works and is switched off. If absent, it has none and our sandbox
+    /// enforces its zone.
     pub own_sandbox: Option<String>,
-    /// The session mode that is set before the first prompt.
+    /// The session mode to set before the first prompt.
     pub mode: Option<String>,
-    /// The model that is set before the first prompt. Absent: the agent's own choice.
+    /// The model to set before the first prompt. If absent, the agent chooses.
     pub model: Option<String>,
-    /// The id or the category of the session's option for the model.
+    /// The id or the category of the session option that selects the model.
     pub model_option: Option<String>,
     pub resume: Resume,
     pub mcp: McpServers,
     pub files: FileAccess,
     pub usage: UsageScope,
-    /// The method that it tells the totals of a session by, where it has one of its own.
+    /// The vendor-specific method that reports the totals of a session, if there is one.
     pub usage_method: Option<String>,
-    pub cost: CostTold,
-    /// How its words for trouble are understood; the first that fits holds.
+    pub cost: CostReporting,
+    /// Rules that classify its error messages. The first match applies.
     pub errors: Vec<ErrorRule>,
-    /// How a line of its error output is known that says what it waits out by itself.
+    /// The text that marks a stderr line about a wait that the agent handles itself.
     pub log_errors: Vec<ErrorRule>,
-    /// What each line of its error output has that tells of its turns. Absent: all of them may.
+    /// The text that each stderr line about a turn contains. If absent, any line may be about a
+    /// turn.
     pub log_turn: Option<String>,
-    /// What people should know about it.
+    /// Notes for people.
     pub quirks: Vec<String>,
 }
 
-/// What it uses where both a variable and a file hold a login.
+/// Which login it uses if both a variable and a file provide one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoginFirst {
     #[default]
@@ -90,10 +94,10 @@ pub enum LoginFirst {
     Variable,
 }
 
-/// How a session of an earlier process is taken up again.
+/// How to resume a session of an earlier process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resume {
-    /// `session/load`, which tells the whole conversation again.
+    /// `session/load`, which replays the whole conversation.
     Load,
     /// `session/resume`.
     Resume,
@@ -101,73 +105,73 @@ pub enum Resume {
     None,
 }
 
-/// How it gets at the MCP server that a session is given.
+/// How it connects to the MCP server of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum McpServers {
-    /// It starts it.
+    /// It starts the server itself.
     #[default]
     Stdio,
-    /// Over HTTP on the loopback, where it says that it can; else it starts it.
+    /// Over HTTP on the loopback if it supports that; otherwise it starts the server.
     Http,
-    /// It starts none, or hides their tools: it completes with `pitcrew tool`.
+    /// It starts no server, or hides the server's tools. It completes tasks with `pitcrew tool`.
     None,
 }
 
-/// Whose file system it works with.
+/// Who opens files for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
     /// It opens files itself.
     #[default]
     Own,
-    /// It reads and writes through us, so that its zone holds at once.
+    /// It reads and writes through us, so that its zone is enforced immediately.
     Client,
 }
 
-/// What the tokens are the sum of that an agent tells at the end of a turn.
+/// What the token counts at the end of a turn cover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UsageScope {
     #[default]
     Turn,
     /// All turns so far.
     Session,
-    /// The last call of the model only.
+    /// The last model call only.
     Call,
 }
 
-/// Whether it says what its work costs.
+/// Whether it reports its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CostTold {
-    Told,
-    /// Of the models that it knows.
+pub enum CostReporting {
+    Full,
+    /// For the models that it knows.
     Partly,
     #[default]
     None,
 }
 
-/// How trouble is recognised, and what it is.
+/// How to recognize an error, and its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorRule {
-    pub says: ErrorSays,
+    pub says: ErrorPattern,
     pub kind: ErrorKind,
 }
 
-/// A number is never looked for in a text: agents write about line 500 all day.
+/// A number never matches text: agents often write about line 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ErrorSays {
+pub enum ErrorPattern {
     /// The code of the JSON-RPC error.
     Code(i64),
-    /// A part of the message, in any case. Of a turn that ended well it is how a line of the last
-    /// message begins, letter by letter; a single word is a mark that the agent sets.
+    /// A part of the message, ignoring case. After a turn that ended well, the start of a line of
+    /// the last message, matching case; a single word is a marker that the agent sets.
     Text(String),
 }
 
-impl ErrorSays {
+impl ErrorPattern {
     pub(super) fn parse(text: String) -> Self {
         text.trim().parse().map_or(Self::Text(text), Self::Code)
     }
 }
 
-impl fmt::Display for ErrorSays {
+impl fmt::Display for ErrorPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "{code}"),
@@ -178,38 +182,39 @@ impl fmt::Display for ErrorSays {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Nobody is logged in, or the key is refused.
+    /// There is no login, or the provider rejected the key.
     Auth,
-    /// A limit of the provider is reached.
+    /// A limit of the provider was reached.
     Quota,
     /// The model failed.
     Model,
 }
 
 impl BackendSettings {
-    /// A program about which nothing else is known.
+    /// A program that we know nothing else about.
     pub fn of_command(command: Vec<String>) -> Self {
         Self { command, ..Self::default() }
     }
 
-    /// The title, or the name where there is none.
+    /// The title, or `name` if there is none.
     pub fn title_or<'a>(&'a self, name: &'a str) -> &'a str {
         if self.title.is_empty() { name } else { &self.title }
     }
 
-    /// What kind of trouble an error of this code and message is; none where no rule fits.
+    /// The kind of an error with this code and message, or `None` if no rule matches.
     pub fn error_kind(&self, code: Option<i64>, message: &str) -> Option<ErrorKind> {
         let message = message.to_lowercase();
         let fits = |it: &&ErrorRule| match &it.says {
-            ErrorSays::Code(wanted) => code == Some(*wanted),
-            ErrorSays::Text(part) => message.contains(&part.to_lowercase()),
+            ErrorPattern::Code(wanted) => code == Some(*wanted),
+            ErrorPattern::Text(part) => message.contains(&part.to_lowercase()),
         };
         self.errors.iter().find(fits).map(|it| it.kind)
     }
 
-    /// The variables that it is started with, on top of the usual ones; `user` is the user's environment.
+    /// The variables to start it with, in addition to the usual ones. `user` is the user's
+    /// environment.
     ///
-    /// What the backend sets wins over what is passed on; a value of `""` takes a variable away.
+    /// The backend's own values override inherited ones. The value `""` removes a variable.
     pub fn environment(
         &self,
         user: &BTreeMap<String, String>,
@@ -223,18 +228,19 @@ impl BackendSettings {
         passed.chain(set).filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// Where its credential files say what.
+    /// The layout of its credential files.
     pub fn login_format(&self) -> LoginFormat {
         LoginFormat { expires: self.login_expires.clone(), account: self.login_account.clone() }
     }
 
-    /// The same, for the user who runs this process.
+    /// The same, using the environment of this process.
     pub fn environment_here(&self) -> BTreeMap<String, String> {
         self.environment(&user_environment(), rustix::process::geteuid().is_root())
     }
 }
 
-/// The environment of this process. What is not text is no key and no address, and left out.
+/// The environment of this process. Values that are not UTF-8 cannot be keys or addresses and are
+/// left out.
 pub fn user_environment() -> BTreeMap<String, String> {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))

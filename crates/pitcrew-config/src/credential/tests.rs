@@ -19,7 +19,7 @@ fn claude(access: &str, refresh: &str, expires: u64) -> String {
 }
 
 #[test]
-fn a_credential_says_when_it_expires_in_the_way_of_its_agent() {
+fn reads_the_expiry_in_each_agents_format() {
     let milliseconds = read_with(&claude("a", "r", 1_800_000_000_000), &[CLAUDE]).unwrap();
     assert_eq!(milliseconds.expires_at_ms, Some(1_800_000_000_000));
     let seconds = r#"{"access_token":"a","refresh_token":"r","expiry_date":1800000000}"#;
@@ -37,7 +37,7 @@ fn a_credential_says_when_it_expires_in_the_way_of_its_agent() {
 }
 
 #[test]
-fn what_has_no_token_is_no_credential() {
+fn data_without_a_token_is_not_a_credential() {
     let stub = claude("", "", 0);
     for text in ["", " \n", "{", "{}", "null", "[]", "\"x\"", "{\"claudeAiOauth\":null}", &stub] {
         assert_eq!(read_with(text, &[CLAUDE]), None, "{text}");
@@ -50,9 +50,9 @@ fn what_has_no_token_is_no_credential() {
     assert!(read_with("API_KEY: k\n", &[]).is_some(), "it need not be JSON");
 }
 
-/// It is what its agent wants to find, but nobody can tell what it would lose.
+/// The agent looks for this file, but we cannot tell which logins it holds.
 #[test]
-fn a_file_without_a_known_secret_is_taken_for_what_it_is() {
+fn a_file_without_a_known_secret_is_opaque() {
     let is_understood = |text| read_with(text, &[]).unwrap().is_understood;
     assert!(!is_understood("KEY: k") && !is_understood(r#"{"name":"ada"}"#));
     assert!(!is_understood(r#"{"token":""}"#));
@@ -92,7 +92,10 @@ fn a_key_beside_a_login_is_kept_as_well() {
         read_with(&text, &["tokens.access_token"]).unwrap()
     };
     assert!(!codex("null", "").keeps(&codex(r#""k""#, "")));
-    assert!(codex("null", "").keeps(&codex("null", r#""id_token":"i","#)), "that is one login");
+    assert!(
+        codex("null", "").keeps(&codex("null", r#""id_token":"i","#)),
+        "both forms are one login"
+    );
 }
 
 #[test]
@@ -105,21 +108,21 @@ fn a_credential_is_the_same_however_it_is_written() {
 }
 
 #[test]
-fn a_credential_can_be_told_to_expire_sooner_and_never_later() {
+fn an_expiry_can_be_shortened_but_not_extended() {
     let known = format(&[CLAUDE], &["account"]);
     let text = claude("a", "r", 1_800_000_000_000).replacen('{', r#"{"account":"ada","#, 1);
-    let told = for_agent(text.as_bytes(), &known, Some(1_700_000_000_000));
+    let reported = for_agent(text.as_bytes(), &known, Some(1_700_000_000_000));
     let read = |it: &[u8]| Credential::read(it, &known).unwrap();
-    assert_eq!(read(&told).expires_at_ms, Some(1_700_000_000_000));
-    assert_eq!(read(&told).digest, read(text.as_bytes()).digest);
+    assert_eq!(read(&reported).expires_at_ms, Some(1_700_000_000_000));
+    assert_eq!(read(&reported).digest, read(text.as_bytes()).digest);
     assert_eq!(for_agent(text.as_bytes(), &known, Some(u64::MAX)), text.as_bytes());
     assert_eq!(for_agent(text.as_bytes(), &known, None), text.as_bytes());
     assert_eq!(for_agent(b"no json", &known, Some(0)), b"no json");
 }
 
-/// What an agent made of a refresh token could not be told from a login of its own.
+/// A renewed login could not be distinguished from the agent's own.
 #[test]
-fn a_login_of_an_unknown_account_is_given_without_its_refresh_token() {
+fn a_login_of_an_unknown_account_loses_its_refresh_token() {
     let unknown = format(&[CLAUDE], &["claudeAiOauth.account"]);
     let text = claude("a", "sesame", 1_800_000_000_000);
     let given = for_agent(text.as_bytes(), &unknown, Some(1_700_000_000_000));
@@ -140,7 +143,7 @@ fn issued_to(sub: &str) -> &'static str {
 }
 
 #[test]
-fn a_refreshed_login_is_of_the_same_account_and_one_with_another_name_or_address_is_not() {
+fn a_refresh_keeps_the_account_and_another_name_or_address_changes_it() {
     let known = format(&["tokens.expires"], &["tokens.account_id", "tokens.access_token"]);
     let file = |key: &str, sub: &str, id: &str, refresh: &str, more: &str| {
         let access = issued_to(sub);
@@ -167,14 +170,14 @@ fn a_refreshed_login_is_of_the_same_account_and_one_with_another_name_or_address
 }
 
 #[test]
-fn nothing_of_a_secret_is_shown() {
+fn debug_output_hides_secrets() {
     let credential = read_with(&claude("sesame", "open", 5), &[CLAUDE]).unwrap();
     let shown = format!("{credential:?}");
     assert!(!shown.contains("sesame") && !shown.contains("open"), "{shown}");
 }
 
 proptest! {
-    /// Whatever an agent leaves in its file.
+    /// Any bytes that an agent leaves in its file.
     #[test]
     fn no_content_breaks_the_reader(bytes: Vec<u8>, time: u64) {
         for places in [&[][..], &[CLAUDE, "*.x", "."][..]] {
@@ -185,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_of_a_credential_is_none(length in 0..claude("a", "r", 1).len() - 1) {
+    fn a_truncated_credential_is_rejected(length in 0..claude("a", "r", 1).len() - 1) {
         let text = claude("a", "r", 1);
         prop_assert_eq!(read_with(&text[..length], &[CLAUDE]), None);
     }

@@ -1,19 +1,19 @@
-//! Front matter, as much of it as definitions need: scalars, lists, and blocks of text.
+//! Parses the part of front matter that definitions need: scalars, lists and blocks of text.
 //!
-//! What is deeper is of some other vendor and is read past.
+//! Anything nested deeper belongs to another vendor and is skipped.
 
 use crate::{diagnostic::Problems, document::Span};
 
-/// A key with what stands after it.
+/// A key with its values.
 pub(super) struct Entry<'t> {
     pub key: &'t str,
     pub span: Span,
     pub values: Vec<String>,
-    /// Whether it was written as a list.
+    /// Whether the value was written as a list.
     pub is_list: bool,
 }
 
-/// The entries, and where the body begins. None where there is no front matter, or it does not end.
+/// The entries and the offset of the body. `None` if front matter is missing or not closed.
 pub(super) fn split<'t>(
     text: &'t str,
     problems: &mut Problems,
@@ -33,8 +33,8 @@ pub(super) fn split<'t>(
         }
         take_line(start, line, &mut entries, problems);
     }
-    let help = "end it with a line `---`";
-    problems.error(&(bom..bom + 3), "the front matter does not end", Some(help.into()));
+    let help = "close it with a line `---`";
+    problems.error(&(bom..bom + 3), "the front matter is not closed", Some(help.into()));
     None
 }
 
@@ -44,7 +44,7 @@ struct Lines<'t> {
 }
 
 impl<'t> Iterator for Lines<'t> {
-    /// Where a line begins, and what it says.
+    /// The offset of a line, and its text.
     type Item = (usize, &'t str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -72,7 +72,7 @@ fn take_line<'t>(
         return;
     }
     if indent > 0 {
-        // The lines of a block, or a map of some other vendor.
+        // The lines of a block, or another vendor's map.
         if let Some(last) = entries.last_mut().filter(|it| !it.is_list) {
             match last.values.last_mut() {
                 Some(text) => {
@@ -108,7 +108,7 @@ fn values(text: &str) -> (Vec<String>, bool) {
     }
 }
 
-/// Without quotes, and without a comment behind it.
+/// The value without quotes and trailing comment.
 fn scalar(text: &str) -> String {
     let text = text.trim();
     for quote in ['"', '\''] {

@@ -1,39 +1,39 @@
-//! One definition from its text.
+//! Parses one definition.
 
 use super::matter::{self, Entry};
 use crate::diagnostic::{Diagnostic, Problems};
 use pitcrew_model::limits;
 
-/// What a role may have; more would leave no room for the task.
+/// The largest role. A longer one would leave no room for the task.
 const ROLE_BYTES_MAX: usize = 32 * 1_024;
 const DESCRIPTION_BYTES_MAX: usize = 1_024;
 
-/// Somebody who can be asked by name.
+/// An agent that tasks can name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     pub name: String,
     pub description: String,
-    /// What it is told before its task.
+    /// The role prompt, which comes before the task.
     pub role: String,
-    /// The backend that it works with; the usual one where absent.
+    /// The backend to run it on. If absent, the default one.
     pub backend: Option<String>,
-    /// The models that suit it, best first.
+    /// Suitable models, best first.
     pub models: Vec<String>,
     pub tools: Vec<String>,
     pub strengths: Vec<String>,
     pub weaknesses: Vec<String>,
-    /// The file that says so; `built in` where none does.
+    /// The file that defines it, or `built in`.
     pub source: String,
 }
 
 impl AgentDefinition {
-    /// The words of a task, behind the role.
+    /// The role followed by the task prompt.
     pub fn prompt(&self, task: &str) -> String {
         if self.role.is_empty() { task.to_owned() } else { format!("{}\n\n{task}", self.role) }
     }
 }
 
-/// Reads a definition. The name is that of the file, unless the file says another.
+/// Parses a definition. Its name is the file name unless the file sets another.
 pub fn parse_definition(
     name: &str,
     file: &str,
@@ -65,7 +65,7 @@ fn read(name: &str, file: &str, text: &str, problems: &mut Problems) -> Option<A
             "tools" => it.tools = several(entry),
             "strengths" => it.strengths = sentences(entry),
             "weaknesses" => it.weaknesses = sentences(entry),
-            // Of some other vendor, and harmless.
+            // Another vendor's key; harmless.
             _ => {}
         }
     }
@@ -83,7 +83,7 @@ fn check(it: &AgentDefinition, entries: &[Entry], text: &str, body: &str, proble
     } else if it.description.len() > DESCRIPTION_BYTES_MAX {
         let span = place("description").unwrap_or_else(begin);
         let message = format!("the description has more than {DESCRIPTION_BYTES_MAX} bytes");
-        problems.error(&span, message, Some("the role goes below the front matter".into()));
+        problems.error(&span, message, Some("put the role below the front matter".into()));
     }
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
     let fits =
@@ -102,7 +102,11 @@ fn check(it: &AgentDefinition, entries: &[Entry], text: &str, body: &str, proble
     if body.len() > ROLE_BYTES_MAX {
         let start = text.len() - body.len();
         let message = format!("the role has more than {ROLE_BYTES_MAX} bytes");
-        problems.error(&(start..start), message, Some("leave room for the task".into()));
+        problems.error(
+            &(start..start),
+            message,
+            Some("shorten it to leave room for the task".into()),
+        );
     }
 }
 
@@ -111,20 +115,20 @@ fn one(entry: &Entry, problems: &mut Problems) -> Option<String> {
         [value] if !entry.is_list => Some(value.clone()),
         [] => None,
         _ => {
-            let message = format!("`{}` is a list, and should be one text", entry.key);
+            let message = format!("`{}` must be a string, not a list", entry.key);
             problems.error(&entry.span, message, Some("write it on one line".into()));
             None
         }
     }
 }
 
-/// A list, or a text with commas.
+/// A list, or a comma-separated string.
 fn several(entry: &Entry) -> Vec<String> {
     let parts = entry.values.iter().flat_map(|it| it.split(','));
     parts.map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }
 
-/// A list, or one text.
+/// A list, or one string.
 fn sentences(entry: &Entry) -> Vec<String> {
     entry.values.iter().filter(|it| !it.is_empty()).cloned().collect()
 }
@@ -136,13 +140,13 @@ mod tests {
 
     fn fails(text: &str, expected: &Expect) {
         let errors = parse_definition("x", "x.md", text).expect_err("it is broken");
-        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        expected.assert_eq(&told.join("\n"));
+        let reported: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        expected.assert_eq(&reported.join("\n"));
     }
 
-    /// S4-003: a definition says what its agent is good for, and what not.
+    /// S4-003: a definition states what its agent is and is not good for.
     #[test]
-    fn a_definition_says_who_it_is() {
+    fn parses_a_definition() {
         let text = "\u{feff}---\nname: \"architect\"\ndescription: >\n  Designs systems\n  and plans.\n\
                     tools: [read, 'search'] \nmodel:\n  - opus\n  - sonnet\nhandoffs:\n  - label: go\n\
                     strengths:\n- design\nweaknesses: slow # really\nmcp-servers:\n  x:\n    url: y\n---\n\n\
@@ -167,10 +171,10 @@ mod tests {
         fails(
             "---\ndescription: x\n",
             &expect![[r#"
-            x.md:1:1: error: the front matter does not end
+            x.md:1:1: error: the front matter is not closed
              1 | ---
                | ^^^
-            help: end it with a line `---`"#]],
+            help: close it with a line `---`"#]],
         );
         fails(
             "---\nname: two words\ntools: a\nnonsense\n---\n",
@@ -191,7 +195,7 @@ mod tests {
         fails(
             "---\ndescription:\n  - a\n  - b\n---\n",
             &expect![[r#"
-            x.md:2:1: error: `description` is a list, and should be one text
+            x.md:2:1: error: `description` must be a string, not a list
              2 | description:
                | ^^^^^^^^^^^
             help: write it on one line

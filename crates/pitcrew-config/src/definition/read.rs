@@ -1,16 +1,16 @@
-//! Reads the files of definitions.
+//! Reads definition files.
 
 use super::{AgentDefinition, builtin, parse_definition};
 use crate::{Diagnostic, dirs::Dirs};
 use pitcrew_model::{PlanSpec, TaskWork};
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Where a repository has its agents.
+/// The folder of a repository's agents.
 const WORKSPACE_FOLDER: &str = ".github/agents";
 const FILE_BYTES_MAX: u64 = 256 * 1_024;
 const FILES_MAX: usize = 200;
 
-/// Who there is, by name, and what is wrong with the files of those who are not.
+/// The agents by name, and the problems of the files that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions {
     pub agents: BTreeMap<String, AgentDefinition>,
@@ -22,8 +22,8 @@ impl Definitions {
         self.agents.get(name)
     }
 
-    /// Tells each task that names a defined agent who that is. Agents that nobody defines here are
-    /// known to their backends.
+    /// Adds the definition to each task that names a defined agent. The backend resolves other
+    /// names.
     pub fn apply(&self, plan: &mut PlanSpec) {
         for task in &mut plan.tasks {
             let Some(it) = task.agent.agent.as_deref().and_then(|it| self.get(it)) else {
@@ -48,8 +48,9 @@ impl Definitions {
             let name = name.strip_suffix(".agent").unwrap_or(name);
             let shown = format!("{shown}/{file}");
             let read = read_text(path).map_err(|it| vec![format!("{shown}: {it}")]);
-            let told = |it: Vec<Diagnostic>| it.iter().map(ToString::to_string).collect::<Vec<_>>();
-            match read.and_then(|text| parse_definition(name, &shown, &text).map_err(told)) {
+            let reported =
+                |it: Vec<Diagnostic>| it.iter().map(ToString::to_string).collect::<Vec<_>>();
+            match read.and_then(|text| parse_definition(name, &shown, &text).map_err(reported)) {
                 Ok(it) => drop(self.agents.insert(it.name.clone(), it)),
                 Err(errors) => self.errors.extend(errors),
             }
@@ -57,7 +58,7 @@ impl Definitions {
     }
 }
 
-/// Built in < the workspace's < the user's own.
+/// A user's definition overrides the workspace's, which overrides a built-in one.
 pub fn read_definitions(dirs: &Dirs, root: &Path) -> Definitions {
     let mut all = Definitions::default();
     all.agents.extend(builtin::all().map(|it| (it.name.clone(), it)));

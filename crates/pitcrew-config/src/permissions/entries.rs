@@ -1,32 +1,32 @@
-//! What one source says, before anybody asks whether it may.
+//! The entries of one source, before they are checked against the other layers.
 
 use super::limit::{LimitKey, LimitValue};
 use crate::settings::Origin;
 use pitcrew_model::Rule;
 
-/// Rules and limits as one source has them, each with its place.
+/// The rules and limits of one source, each with its origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PermissionEntries {
-    pub(super) rules: Vec<SaidRule>,
-    pub(super) limits: Vec<SaidLimit>,
+    pub(super) rules: Vec<RuleEntry>,
+    pub(super) limits: Vec<LimitEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SaidRule {
+pub(super) struct RuleEntry {
     pub rule: Rule,
-    /// As it is written.
+    /// As written.
     pub name: String,
     pub origin: Origin,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SaidLimit {
+pub(super) struct LimitEntry {
     pub key: LimitKey,
     pub value: LimitValue,
     pub origin: Origin,
 }
 
-/// The lists, by the name that each has as a key.
+/// The rule lists by their key.
 pub(super) const LISTS: &[(&str, Rule)] = &[
     ("auto_approve", Rule::AutoApprove),
     ("ask_user", Rule::AskUser),

@@ -1,7 +1,7 @@
 //! `[permissions]` of the user's settings.
 
 use super::{
-    entries::{LISTS, PermissionEntries, SaidLimit, SaidRule},
+    entries::{LISTS, LimitEntry, PermissionEntries, RuleEntry},
     limit::{LIMIT_KEYS, LimitKey},
 };
 use crate::{
@@ -13,7 +13,7 @@ use toml_edit::Item;
 
 const KEYS: &[&str] = &["auto_approve", "ask_user", "auto_deny", "limits"];
 
-/// What the table says. Only the user's own settings may have one.
+/// Reads the table. Only the user's own settings may have one.
 pub(crate) fn in_settings(
     root: &Section,
     layer: Layer,
@@ -35,7 +35,7 @@ pub(crate) fn in_settings(
     for (key, rule) in LISTS {
         for name in section.strings(key, problems).unwrap_or_default() {
             let (name, origin) = (name.value, origin(&name.span, problems));
-            entries.rules.push(SaidRule { rule: *rule, name, origin });
+            entries.rules.push(RuleEntry { rule: *rule, name, origin });
         }
     }
     if let Some((span, item)) = section.item("limits") {
@@ -46,7 +46,7 @@ pub(crate) fn in_settings(
             match key.read(&text_of(item)) {
                 Ok(value) => {
                     let origin = origin(&at, problems);
-                    entries.limits.push(SaidLimit { key: *key, value, origin });
+                    entries.limits.push(LimitEntry { key: *key, value, origin });
                 }
                 Err((message, help)) => problems.error(&at, message, Some(help)),
             }

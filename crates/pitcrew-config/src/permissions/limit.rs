@@ -1,4 +1,4 @@
-//! The limits beside the matrix: how each is written, and which of two is the tighter one.
+//! The limits beside the matrix: how to write each one, and which of two values is tighter.
 
 use crate::{
     document::check_duration,
@@ -39,7 +39,7 @@ const ALIASES: &[(&str, LimitKey)] = &[
     ("max_subtasks_per_minute", LimitKey::SubtasksPerMinute),
 ];
 
-/// A depth beyond which nobody keeps track of who works for whom.
+/// Deeper delegation would be hard to follow.
 const DEPTH_RANGE: RangeInclusive<u32> = 0..=5;
 const COUNT_RANGE: RangeInclusive<u32> = 0..=1_000;
 
@@ -73,32 +73,35 @@ impl LimitKey {
         LIMIT_KEYS[self as usize]
     }
 
-    /// Reads what stands behind the key, or says why not and what to write.
+    /// Parses the value of the key, or returns the problem and the help.
     pub fn read(self, text: &str) -> Result<LimitValue, (String, String)> {
         let name = self.name();
-        let refused = |help: &str| Err((format!("`{name}` cannot be `{text}`"), help.to_owned()));
+        let invalid = |help: &str| Err((format!("`{name}` cannot be `{text}`"), help.to_owned()));
         match self {
             Self::SubtaskDepth | Self::SubtaskDepthStandalone => count(text, &DEPTH_RANGE)
-                .map_or_else(|| refused("write a whole number from 0 to 5"), Ok),
+                .map_or_else(|| invalid("write a whole number from 0 to 5"), Ok),
             Self::SubtasksTotal | Self::SubtasksParallel | Self::SubtasksPerMinute => {
                 count(text, &COUNT_RANGE)
-                    .map_or_else(|| refused("write a whole number from 0 to 1000"), Ok)
+                    .map_or_else(|| invalid("write a whole number from 0 to 1000"), Ok)
             }
             Self::PermissionTimeout if text == "never" => Ok(LimitValue::Timeout(None)),
             Self::PermissionTimeout => check_duration(text, limits::PERMISSION_TIMEOUT_MS_MAX)
                 .map(|it| LimitValue::Timeout(Some(it)))
                 .map_err(|reason| {
-                    (format!("`{name}` is wrong: {reason}"), format!("{DURATION_HELP}, or `never`"))
+                    (
+                        format!("`{name}` is invalid: {reason}"),
+                        format!("{DURATION_HELP}, or `never`"),
+                    )
                 }),
             Self::PermissionDefault => match text {
                 "deny" => Ok(LimitValue::Default(Verdict::Deny)),
                 "approve" => Ok(LimitValue::Default(Verdict::Approve)),
-                _ => refused("write `deny` or `approve`"),
+                _ => invalid("write `deny` or `approve`"),
             },
             Self::AutoApproveForSubtasks => match text {
                 "true" => Ok(LimitValue::Flag(true)),
                 "false" => Ok(LimitValue::Flag(false)),
-                _ => refused("write `true` or `false`"),
+                _ => invalid("write `true` or `false`"),
             },
         }
     }
@@ -141,7 +144,7 @@ fn count(text: &str, range: &RangeInclusive<u32>) -> Option<LimitValue> {
 }
 
 impl LimitValue {
-    /// Whether it allows no more than the other.
+    /// Whether it allows no more than `other`.
     pub fn is_as_tight_as(self, other: Self) -> bool {
         match (self, other) {
             (Self::Count(a), Self::Count(b)) => a <= b,

@@ -1,4 +1,4 @@
-//! Merges the layers: who says what, and what of it holds.
+//! Merges the layers and records which entries apply.
 
 use super::{
     PermissionSources, PermissionText,
@@ -14,17 +14,17 @@ use crate::{
 use pitcrew_model::{Action, Category, Matrix, Rule, Verdict};
 use std::collections::BTreeMap;
 
-/// What holds, where it comes from, and what does not hold.
+/// The merged permissions, their origins, and the entries that do not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permissions {
     pub matrix: Matrix,
-    /// Every action that is known or listed, by category.
+    /// Every known or listed action, by category.
     pub rules: Vec<RuleRow>,
     pub limits: Vec<LimitRow>,
-    /// What was written down and does not hold.
+    /// Entries that do not apply.
     pub ignored: Vec<IgnoredPermission>,
     pub warnings: Vec<Diagnostic>,
-    /// Why a file is not used.
+    /// Why a file was not used.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -51,37 +51,38 @@ pub struct IgnoredPermission {
 }
 
 impl Permissions {
-    /// Built in < workspace < user. Never fails: what is broken is told and left out.
+    /// A user's entries override the workspace's, which override the built-in ones. Never fails: a
+    /// broken file is reported and left out.
     pub fn load(sources: &PermissionSources) -> Self {
         let mut merge = Merge::default();
         let workspace = merge.parse(Layer::Repository, sources.workspace.as_ref());
         let user = merge.parse(Layer::User, sources.user.as_ref());
         merge.warn_settings(&sources.settings);
-        // Whoever meant to tighten something and mistyped it must not find it loosened.
+        // A typing mistake in a rule that was meant to tighten must not loosen anything.
         let is_whole = merge.errors.is_empty();
         let own = if is_whole { Trust::Person } else { Trust::Repository };
-        merge.add(&workspace, Trust::Repository, "a file of the repository may only tighten");
-        let why = "nothing is loosened while a permissions file is broken";
+        merge.add(&workspace, Trust::Repository, "a repository file may only tighten permissions");
+        let why = "permissions are not loosened while a permissions file is broken";
         merge.add(&sources.settings, own, why);
         merge.add(&user, own, why);
         merge.finish()
     }
 }
 
-/// What is said of a name that no action has.
+/// The warning and help for an unknown action.
 pub(super) fn unknown(name: &str) -> Option<(String, String)> {
     let Ok(action) = name.parse::<Action>();
     if action.is_known() {
         return None;
     }
-    let message = format!("unknown action `{name}`: nothing has this name");
+    let message = format!("unknown action `{name}`");
     let in_category = |it: &&Action| it.category().map(Category::name) == Some(name);
     let members: Vec<&str> = Action::NAMED.iter().filter(in_category).map(Action::name).collect();
     if members.is_empty() {
         let names: Vec<&str> = Action::NAMED.iter().map(Action::name).collect();
         return Some((message, suggest::help(name, &names)));
     }
-    Some((message, format!("it is a category: name its actions: {}", members.join(", "))))
+    Some((message, format!("it is a category; list its actions instead: {}", members.join(", "))))
 }
 
 struct Merge {
@@ -129,7 +130,7 @@ impl Merge {
         }
     }
 
-    /// A settings file has no warnings of its own.
+    /// Problems in the settings file are warnings here.
     fn warn_settings(&mut self, settings: &PermissionEntries) {
         for said in &settings.rules {
             if let Some((message, help)) = unknown(&said.name) {
@@ -147,14 +148,14 @@ impl Merge {
             let before = self.matrix.rule(&action);
             let is_unknown = !action.is_known() && rule == Rule::AutoApprove;
             let reason = if before == Rule::AutoDeny && rule < before {
-                "what a layer denies is denied".to_owned()
+                "another layer denies it".to_owned()
             } else if is_unknown {
-                "nobody knows this action, so it is asked".to_owned()
+                "Pitcrew does not know this action, so it asks".to_owned()
             } else if trust == Trust::Repository && rule < before {
                 format!("{why}: it is {before}")
             } else {
                 self.matrix.set(&action, rule);
-                // Whoever repeats what was said before is not who could take it back.
+                // Only an entry that changed the rule is recorded as its source.
                 if rule != before {
                     self.matrix.places.insert(action.clone(), origin.to_string());
                 }
@@ -181,7 +182,7 @@ impl Merge {
         }
     }
 
-    /// A repository that shortens the wait must not get a yes the sooner for it.
+    /// A repository must not cause an earlier approval by shortening the timeout.
     fn keep_waiting(&mut self) {
         let limits = &mut self.matrix.limits;
         let timeout = self.limits.get(&LimitKey::PermissionTimeout);
@@ -190,7 +191,7 @@ impl Merge {
             let value = LimitValue::Timeout(limits.permission_timeout_ms.take());
             let origin = self.limits.remove(&LimitKey::PermissionTimeout).expect("it was found");
             let what = format!("{}: {}", LimitKey::PermissionTimeout.name(), value.shown());
-            let reason = "what nobody answers would be approved sooner".to_owned();
+            let reason = "unanswered requests would be approved sooner".to_owned();
             self.ignored.push(IgnoredPermission { what, origin, reason });
         }
     }
@@ -217,7 +218,7 @@ impl Merge {
     }
 }
 
-/// What one source says of each action: the strictest, where it says several things.
+/// The rule of each action in one source: the strictest if there are several.
 fn listed(entries: &PermissionEntries) -> BTreeMap<Action, (Rule, Origin)> {
     let mut listed: BTreeMap<Action, (Rule, Origin)> = BTreeMap::new();
     for said in &entries.rules {

@@ -1,4 +1,4 @@
-//! Reads the permissions files. Everything else about permissions is pure.
+//! Reads permissions files. Everything else about permissions is pure.
 
 use super::PermissionEntries;
 use crate::dirs::Dirs;
@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a repository says what it wants to be asked.
+/// The permissions file of a repository.
 const WORKSPACE_FILE: &str = ".github/agents/orchestrator/permissions.md";
 const FILE_BYTES_MAX: u64 = 256 * 1_024;
 
-/// Everything that permissions are made of.
+/// All inputs of `Permissions::load`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PermissionSources {
     pub workspace: Option<PermissionText>,
@@ -21,15 +21,15 @@ pub struct PermissionSources {
     pub settings: PermissionEntries,
 }
 
-/// A file that is there. One that cannot be read says why.
+/// A file that exists: its text, or why it cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionText {
-    /// What messages call it.
+    /// Its name in messages.
     pub file: String,
     pub text: Result<String, String>,
 }
 
-/// Where the permissions of a repository and of its user are written down.
+/// The paths of a repository's and a user's permissions files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionPaths {
     pub workspace: PathBuf,
@@ -42,7 +42,7 @@ impl PermissionPaths {
     }
 }
 
-/// Reads the files that exist. Whatever is wrong with one is told by `Permissions`.
+/// Reads the files that exist. `Permissions` reports problems with them.
 pub fn read_permissions(
     dirs: &Dirs,
     root: &Path,

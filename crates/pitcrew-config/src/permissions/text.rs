@@ -6,11 +6,11 @@
 //! section  = "##" ( "Auto-Approve" | "Ask User" | "Auto-Deny" | "Limits" | "Notes" ) { bullet }
 //! bullet   = ( "-" | "*" | "+" ) ( action [ explanation ] | key ":" scalar )
 //! ```
-//! Prose stands before the first section and under `Notes`, and nowhere else: a rule that somebody
-//! meant to write must not pass for prose.
+//! Prose is allowed before the first section and under `Notes` only, so that a misspelled rule is
+//! never mistaken for prose.
 
 use super::{
-    entries::{LISTS, PermissionEntries, SaidLimit, SaidRule},
+    entries::{LISTS, LimitEntry, PermissionEntries, RuleEntry},
     limit::{LIMIT_KEYS, LimitKey},
 };
 use crate::{
@@ -26,7 +26,7 @@ const MATTER_KEYS: &[&str] =
     &["version", "auto_approve", "ask_user", "auto_deny", "limits", "name", "description"];
 const HEADINGS: &[&str] = &["Auto-Approve", "Ask User", "Auto-Deny", "Limits", "Notes"];
 
-/// Reads a file. Entries and warnings, or everything that is wrong with it.
+/// Parses a file into entries and warnings, or returns all errors.
 pub(super) fn parse(
     layer: Layer,
     file: &str,
@@ -45,11 +45,11 @@ pub(super) fn parse(
 enum Part {
     Rules(Rule),
     Limits,
-    /// Whatever is written here is for people.
+    /// Free text for people.
     Prose,
 }
 
-/// A line and where it stands. Its end has no white space.
+/// A line and its offset, without trailing white space.
 #[derive(Clone, Copy)]
 struct Line<'t> {
     text: &'t str,
@@ -57,7 +57,7 @@ struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// Where a part of it stands.
+    /// The location of a part of the line.
     fn span(&self, part: &str) -> Span {
         let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
         let start = self.start + offset;
@@ -102,9 +102,9 @@ impl Reader<'_> {
             return;
         }
         let Some(length) = lines[1..].iter().position(|it| it.text == "---") else {
-            let help = "end it with a line `---`";
+            let help = "close it with a line `---`";
             let at = lines[0].span(lines[0].text);
-            self.problems.error(&at, "the front matter does not end", Some(help.into()));
+            self.problems.error(&at, "the front matter is not closed", Some(help.into()));
             return;
         };
         self.front_matter(&lines[0], &lines[1..=length]);
@@ -142,16 +142,16 @@ impl Reader<'_> {
         }
     }
 
-    /// A key of the front matter; gives what the lines below it belong to.
+    /// Reads a front matter key and returns the part that the following lines belong to.
     fn key(&mut self, line: &Line, has_version: &mut bool) -> Option<Part> {
         let text = line.trimmed();
         let Some((key, value)) = text.split_once(':') else {
-            self.error(line, text, "this is no `key: value`".into(), "write `key: value`");
+            self.error(line, text, "expected `key: value`".into(), "write `key: value`");
             return None;
         };
         let (key, value) = (key.trim_end(), scalar(value));
         if line.indent() > 0 {
-            let help = "only what stands below `limits:` is indented";
+            let help = "only the lines below `limits:` may be indented";
             self.error(line, key, format!("`{key}` is indented"), help);
             return None;
         }
@@ -163,7 +163,7 @@ impl Reader<'_> {
             "version" => {
                 *has_version = true;
                 if value != "1" {
-                    let message = format!("version `{value}` is not known");
+                    let message = format!("version `{value}` is not supported");
                     self.error(line, value, message, "this version of Pitcrew reads `version: 1`");
                 }
                 None
@@ -183,14 +183,14 @@ impl Reader<'_> {
         }
     }
 
-    /// `[a, b]`, or nothing when the list follows on lines of its own.
+    /// `[a, b]`, or nothing if the list follows on separate lines.
     fn flow_list(&mut self, line: &Line, rule: Rule, value: &str) {
         if value.is_empty() {
             return;
         }
         let Some(items) = value.strip_prefix('[').and_then(|it| it.strip_suffix(']')) else {
             let help = "write `[a, b]`, or each on a line of its own that begins with `- `";
-            self.error(line, value, format!("`{value}` is no list"), help);
+            self.error(line, value, format!("`{value}` is not a list"), help);
             return;
         };
         for item in items.split(',').map(str::trim).filter(|it| !it.is_empty()) {
@@ -208,8 +208,8 @@ impl Reader<'_> {
                 in_comment = !text.contains("-->");
                 let after = text.split("-->").nth(1).map(str::trim).filter(|it| !it.is_empty());
                 if let Some(after) = after.filter(|_| part != Part::Prose) {
-                    let help = "put it on a line of its own";
-                    self.error(line, after, "there is something behind a comment".into(), help);
+                    let help = "move it to its own line";
+                    self.error(line, after, "unexpected text after a comment".into(), help);
                 }
                 continue;
             }
@@ -226,13 +226,17 @@ impl Reader<'_> {
                 (Part::Limits, Some(item)) => self.limit(line, item),
                 (Part::Rules(_) | Part::Limits, None) => {
                     let help = "begin it with `- `, or move it before the first section, under `## Notes`, or into a comment `<!-- ... -->`";
-                    self.error(line, text, "this is no bullet".into(), help);
+                    self.error(line, text, "expected a bullet".into(), help);
                 }
             }
         }
         if in_comment {
             let end = lines.last().map_or(0..0, |it| it.span(it.text));
-            self.problems.error(&end, "a comment does not end", Some("end it with `-->`".into()));
+            self.problems.error(
+                &end,
+                "a comment is not closed",
+                Some("close it with `-->`".into()),
+            );
         }
     }
 
@@ -258,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of an action, and for people what follows it.
+    /// The name of an action, optionally followed by an explanation.
     fn bullet_rule(&mut self, line: &Line, rule: Rule, item: &str) {
         let ends = [" #", " - ", " – ", " — ", ": ", " ("];
         let end = ends.iter().filter_map(|it| item.find(it)).min().unwrap_or(item.len());
@@ -268,7 +272,7 @@ impl Reader<'_> {
 
     fn rule(&mut self, line: &Line, rule: Rule, name: &str) {
         if name.is_empty() {
-            self.error(line, line.text, "this names no action".into(), "write `- action`");
+            self.error(line, line.text, "the action name is missing".into(), "write `- action`");
             return;
         }
         let origin = self.origin(&line.span(name));
@@ -276,11 +280,11 @@ impl Reader<'_> {
         let is_plain = plain.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         if !is_plain || plain.len() > pitcrew_model::limits::NAME_BYTES_MAX {
             let help = "an action is written like `branch_merge`; an explanation may follow ` - `";
-            self.error(line, name, format!("`{name}` is no name of an action"), help);
+            self.error(line, name, format!("`{name}` is not an action name"), help);
             return;
         }
         self.warn_unknown(line, name, &plain);
-        self.entries.rules.push(SaidRule { rule, name: plain, origin });
+        self.entries.rules.push(RuleEntry { rule, name: plain, origin });
     }
 
     fn warn_unknown(&mut self, line: &Line, name: &str, plain: &str) {
@@ -291,7 +295,7 @@ impl Reader<'_> {
 
     fn limit(&mut self, line: &Line, item: &str) {
         let Some((name, value)) = item.split_once(':') else {
-            let message = "this is no `key: value`".to_owned();
+            let message = "expected `key: value`".to_owned();
             self.error(line, item, message, "write a limit such as `subtasks_total: 10`");
             return;
         };
@@ -305,7 +309,7 @@ impl Reader<'_> {
         match key.read(value) {
             Ok(value) => {
                 let origin = self.origin(&line.span(name));
-                self.entries.limits.push(SaidLimit { key, value, origin });
+                self.entries.limits.push(LimitEntry { key, value, origin });
             }
             Err((message, help)) => {
                 let part = if value.is_empty() { name } else { value };
@@ -320,7 +324,7 @@ fn bullet(text: &str) -> Option<&str> {
     rest.starts_with(char::is_whitespace).then(|| rest.trim_start())
 }
 
-/// A value without its comment and its quotes.
+/// A value without its comment and quotes.
 fn scalar(text: &str) -> &str {
     let text = text.trim();
     for quote in ['"', '\''] {

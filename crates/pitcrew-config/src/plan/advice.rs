@@ -1,11 +1,11 @@
-//! What a plan's author should know although the plan can run.
+//! Warnings about a plan that can run.
 
 use super::{graph::Ancestors, links, task::ReadTask};
 use crate::{diagnostic::Problems, document::Section};
 use pitcrew_model::{Overlap, PlanHead, RepoPath, TaskId, exclusive};
 use std::collections::BTreeMap;
 
-/// Names that a warning lists before it says that there are others.
+/// Names that a warning lists before it summarizes the rest.
 const NAMES_LISTED_MAX: usize = 3;
 
 pub(super) fn give(root: &Section, head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
@@ -26,19 +26,20 @@ fn of_task(task: &ReadTask, problems: &mut Problems) {
     let (name, title) = (key.value.as_str(), task.title());
     if task.region.is_empty() {
         let message = format!(
-            "{title} has no `region`: it may change the whole repository, and others may at the same time"
+            "{title} has no `region`: it may change any file, also one that another task is changing"
         );
         let help = "name the paths it owns, for example: region = \"src/api\"";
         problems.warn(&key.span, message, Some(help.into()));
     }
     if task.checks_count == 0 {
-        let message = format!("{title} has no `checks`: nothing will be run to verify it");
+        let message = format!("{title} has no `checks`: nothing will verify its work");
         let help = "add a command that must succeed, for example: checks = \"cargo test\"";
         problems.warn(&key.span, message, Some(help.into()));
     }
     if name.parse::<TaskId>().is_ok() {
-        let message =
-            format!("`{name}` looks like an id that pitcrew gives out, and will have another one");
+        let message = format!(
+            "`{name}` looks like an id that Pitcrew assigns, but the task will get a different id"
+        );
         problems.warn(
             &key.span,
             message,
@@ -47,10 +48,10 @@ fn of_task(task: &ReadTask, problems: &mut Problems) {
     }
 }
 
-/// Tells for each task which independent ones before it in the file it can not run beside.
+/// Warns for each task about independent earlier tasks that it cannot run beside.
 fn overlaps(head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
     let ancestors = Ancestors::of(&links::graph(tasks));
-    // Who owns a path, and who owns something in it: so that only relatives of a path are looked at.
+    // Indexes owners by path and by every folder above it, so that only related paths are compared.
     let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut owners_within: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
@@ -77,12 +78,12 @@ fn overlaps(head: &PlanHead, tasks: &[ReadTask], problems: &mut Problems) {
             }
         }
         if !rivals.is_empty() {
-            tell_overlap(task, &rivals, tasks, problems);
+            warn_overlap(task, &rivals, tasks, problems);
         }
     }
 }
 
-/// The path itself and every folder above it, down from the root.
+/// The path itself and every folder above it, from the root down.
 fn prefixes(path: &RepoPath) -> impl Iterator<Item = &str> {
     let path = path.as_str();
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
@@ -90,7 +91,7 @@ fn prefixes(path: &RepoPath) -> impl Iterator<Item = &str> {
     root.into_iter().chain(folders).chain(std::iter::once(path))
 }
 
-fn tell_overlap(task: &ReadTask, rivals: &[usize], tasks: &[ReadTask], problems: &mut Problems) {
+fn warn_overlap(task: &ReadTask, rivals: &[usize], tasks: &[ReadTask], problems: &mut Problems) {
     let listed = rivals.iter().take(NAMES_LISTED_MAX).filter_map(|it| tasks[*it].name());
     let mut names: Vec<String> = listed.map(|it| format!("`{it}`")).collect();
     if rivals.len() > NAMES_LISTED_MAX {
@@ -102,6 +103,6 @@ fn tell_overlap(task: &ReadTask, rivals: &[usize], tasks: &[ReadTask], problems:
         "the region of {} overlaps with that of {others}: they will not run at the same time",
         task.title()
     );
-    let help = "give them regions apart, let one depend on the other, or write `overlap = \"allow\"` in the plan";
+    let help = "give them separate regions, let one depend on the other, or write `overlap = \"allow\"` in the plan";
     problems.warn(&task.region_span, message, Some(help.into()));
 }

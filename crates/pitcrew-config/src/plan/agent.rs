@@ -1,4 +1,4 @@
-//! Who does a task.
+//! Chooses the agent of a task.
 
 use super::{
     PlanDefaults,
@@ -12,7 +12,7 @@ use pitcrew_model::{AgentRef, TaskWork};
 
 /// The agent of a `[[task]]`, from its keys, its kind of work and the defaults.
 ///
-/// `work` is absent when it was wrong; then only what the keys say by themselves is checked.
+/// `work` is absent if it was invalid; then only the keys themselves are checked.
 pub(super) fn of_task(
     section: &Section,
     title: &str,
@@ -40,7 +40,7 @@ pub(super) fn of_task(
     }
 }
 
-/// The agent's program is not on this machine.
+/// The error for an agent whose program is not installed.
 pub(super) fn missing(
     title: &str,
     agent: &AgentRef,
@@ -52,14 +52,14 @@ pub(super) fn missing(
     Some(AgentProblem { message, help: missing.help.clone() })
 }
 
-/// Why nobody can do a task, and what to write.
+/// Why no agent can do a task, and how to fix it.
 #[derive(Debug)]
 pub(super) struct AgentProblem {
     pub message: String,
     pub help: String,
 }
 
-/// The backend that a kind of work needs, and the key that asks for it.
+/// The backend that a kind of work requires, and the key that causes it.
 fn own_backend(work: &TaskWork) -> Option<(&'static str, &'static str)> {
     match work {
         TaskWork::Prompt { .. } => None,
@@ -78,13 +78,14 @@ pub(super) fn resolve(
         let own = AgentRef::backend(backend);
         return match given {
             Some(other) if other != own => Err(AgentProblem {
-                message: format!("{title} has a `{key}`, which `{other}` cannot run"),
-                help: format!("leave the agent out: a `{key}` runs on `{backend}`"),
+                message: format!("{title} has a `{key}`, but `{other}` cannot run it"),
+                help: format!("remove the agent: a `{key}` runs on `{backend}`"),
             }),
             Some(_) | None => Ok(own),
         };
     }
-    let agent = given.or_else(|| defaults.agent.clone()).ok_or_else(|| nobody(title, defaults))?;
+    let agent =
+        given.or_else(|| defaults.agent.clone()).ok_or_else(|| no_agent(title, defaults))?;
     let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
     match (backend, agent.agent) {
         (Some(backend), _) if backend == BACKEND_BUILTIN && defaults.model.is_none() => {
@@ -106,17 +107,17 @@ pub(super) fn resolve(
     }
 }
 
-fn nobody(title: &str, defaults: &PlanDefaults) -> AgentProblem {
+fn no_agent(title: &str, defaults: &PlanDefaults) -> AgentProblem {
     let usual = "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`";
     AgentProblem {
-        message: format!("{title} has a prompt but no agent to give it to"),
-        help: defaults.nobody.clone().unwrap_or_else(|| usual.into()),
+        message: format!("{title} has a prompt but no agent"),
+        help: defaults.no_agent_help.clone().unwrap_or_else(|| usual.into()),
     }
 }
 
 fn without_model(title: &str) -> AgentProblem {
     AgentProblem {
-        message: format!("{title} has a prompt for `builtin`, but no model is set that could do it"),
+        message: format!("{title} has a prompt for `builtin`, but no model is set"),
         help: "set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = \"...\"`, or name another backend".into(),
     }
 }
@@ -128,7 +129,7 @@ fn without(title: &str, backend: &str, key: &str) -> AgentProblem {
     }
 }
 
-/// `Some(None)`: the key is absent. `None`: it is wrong, and recorded.
+/// `Some(None)`: the key is absent. `None`: it is invalid, and the problem is recorded.
 #[expect(clippy::option_option, reason = "absent and wrong are two things")]
 fn parsed(
     section: &Section,
@@ -143,7 +144,7 @@ fn parsed(
     match shape {
         Ok(agent) if key == "backend" && agent.agent.is_some() => {
             let help = format!("write `agent = \"{agent}\"`");
-            problems.error(&text.span, format!("`{agent}` is no backend but an agent"), Some(help));
+            problems.error(&text.span, format!("`{agent}` is an agent, not a backend"), Some(help));
             None
         }
         Ok(value) => Some(Some(Spanned { value, span: text.span })),
@@ -155,7 +156,7 @@ fn parsed(
     }
 }
 
-/// `agent = "@architect"` and `backend = "claude"` say the same as `agent = "claude:architect"`.
+/// `agent = "@architect"` with `backend = "claude"` means `agent = "claude:architect"`.
 #[expect(clippy::option_option, reason = "absent and wrong are two things")]
 fn combine(
     agent: Option<Spanned<AgentRef>>,

@@ -1,6 +1,6 @@
-//! A plan to start from.
+//! An example plan.
 
-/// A commented plan file that parses as it is: what `pitcrew init` writes.
+/// A commented plan file that parses; `pitcrew init` writes it.
 pub fn example_plan() -> &'static str {
     include_str!("example.toml")
 }

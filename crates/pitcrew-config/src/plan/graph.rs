@@ -1,6 +1,6 @@
-//! Dependencies as numbers: cycles, levels and who comes before whom.
+//! The dependency graph: cycles, levels and ancestors.
 //!
-//! A graph is a list that holds, for each task, the indices of the tasks it depends on.
+//! A graph is a list with the indices of each task's dependencies.
 
 /// Tasks that depend on each other in a cycle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,9 +10,9 @@ pub struct CycleError {
     pub keys: Vec<String>,
 }
 
-/// Cycles that have no task in common, each beginning with its first task in the file.
+/// Disjoint cycles, each starting with its first task in the file.
 ///
-/// Two cycles that share a task are told one after the other: breaking the first may break both.
+/// Of two cycles that share a task only one is reported: breaking it may break both.
 pub(super) fn cycles(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
     #[derive(Clone, Copy)]
     enum Visit {
@@ -21,7 +21,7 @@ pub(super) fn cycles(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
         Done,
     }
     let mut visits = vec![Visit::New; graph.len()];
-    let mut told = vec![false; graph.len()];
+    let mut reported = vec![false; graph.len()];
     let mut found = Vec::new();
     for start in 0..graph.len() {
         if !matches!(visits[start], Visit::New) {
@@ -43,9 +43,9 @@ pub(super) fn cycles(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
                 }
                 Visit::OnPath(depth) => {
                     let cycle: Vec<usize> = path[depth..].iter().map(|(node, _)| *node).collect();
-                    if cycle.iter().all(|it| !told[*it]) {
+                    if cycle.iter().all(|it| !reported[*it]) {
                         for task in &cycle {
-                            told[*task] = true;
+                            reported[*task] = true;
                         }
                         found.push(from_first(cycle));
                     }
@@ -63,7 +63,7 @@ fn from_first(mut cycle: Vec<usize>) -> Vec<usize> {
     cycle
 }
 
-/// The tasks in an order in which dependencies come first. Tasks behind a cycle are left out.
+/// The tasks in topological order. Tasks that depend on a cycle are left out.
 pub(super) fn ordered(graph: &[Vec<usize>]) -> Vec<usize> {
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); graph.len()];
     let mut open: Vec<usize> = graph.iter().map(Vec::len).collect();
@@ -86,7 +86,8 @@ pub(super) fn ordered(graph: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// Tasks by the length of the longest chain before them. Those of a level do not depend on each other.
+/// Tasks grouped by the length of the longest chain before them. Tasks of one level are
+/// independent.
 pub(super) fn levels(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut level_of = vec![0; graph.len()];
     let mut levels: Vec<Vec<usize>> = Vec::new();
@@ -104,7 +105,7 @@ pub(super) fn levels(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
     levels
 }
 
-/// For each task, all that must be integrated before it starts: one bit a task.
+/// The transitive dependencies of each task as a bit set.
 pub(super) struct Ancestors {
     words_per_task: usize,
     bits: Vec<u64>,
@@ -126,7 +127,7 @@ impl Ancestors {
         Self { words_per_task: words, bits }
     }
 
-    /// Neither has to wait for the other.
+    /// Whether neither has to wait for the other.
     pub fn independent(&self, left: usize, right: usize) -> bool {
         !self.has(left, right) && !self.has(right, left)
     }
@@ -141,14 +142,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_separate_cycle_is_found_once() {
+    fn finds_every_disjoint_cycle_once() {
         let graph = [vec![1], vec![2], vec![0], vec![4], vec![3], vec![0], vec![]];
         assert_eq!(cycles(&graph), [vec![0, 1, 2], vec![3, 4]]);
         assert_eq!(cycles(&[vec![], vec![0], vec![0, 1]]), Vec::<Vec<usize>>::new());
     }
 
     #[test]
-    fn a_long_chain_needs_no_deep_stack() {
+    fn a_long_chain_does_not_overflow_the_stack() {
         let chain: Vec<Vec<usize>> =
             (0..50_000).map(|it: usize| it.checked_sub(1).into_iter().collect()).collect();
         assert!(cycles(&chain).is_empty());

@@ -1,4 +1,4 @@
-//! The top of a plan file: everything but the tasks.
+//! The top of a plan file: everything except the tasks.
 
 use super::{
     PlanDefaults,
@@ -17,10 +17,10 @@ const OVERLAPS: &[(&str, Overlap)] = &[("wait", Overlap::Wait), ("allow", Overla
 const EFFORTS: &[(&str, Effort)] =
     &[("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
 
-/// The keys that hold path prefixes; the others hold files.
+/// The keys that take path prefixes; the others take files.
 const PREFIX_KEYS: &[&str] = &["region", "shared", "denied"];
 
-/// The defaults of the tasks, as far as the plan sets them for all.
+/// The task defaults, with the plan's own values applied.
 pub(super) fn plan_wide(
     root: &Section,
     defaults: &PlanDefaults,
@@ -86,13 +86,13 @@ fn name(root: &Section, problems: &mut Problems) -> Option<String> {
         problems.error(&name.span, "`name` is empty", None);
     } else if value.len() > limits::NAME_BYTES_MAX {
         let message = format!(
-            "`name` has {} bytes; at most {} are possible",
+            "`name` has {} bytes; at most {} are allowed",
             value.len(),
             limits::NAME_BYTES_MAX
         );
         problems.error(&name.span, message, Some("move the rest to `description`".into()));
     } else if value.chars().any(char::is_control) {
-        problems.error(&name.span, "`name` has a line break or a control character", None);
+        problems.error(&name.span, "`name` contains a line break or a control character", None);
     } else {
         return Some(value.to_owned());
     }
@@ -111,7 +111,7 @@ fn base(root: &Section, problems: &mut Problems) -> Option<String> {
     }
 }
 
-/// What git must never be handed as the name of a commit.
+/// Rejects strings that must never be passed to git as a commit name.
 pub(super) fn check_base(base: &str) -> Result<(), &'static str> {
     if base.is_empty() {
         Err("it is empty")
@@ -120,13 +120,13 @@ pub(super) fn check_base(base: &str) -> Result<(), &'static str> {
     } else if base.len() > limits::NAME_BYTES_MAX {
         Err("it is too long")
     } else if base.chars().any(|it| it.is_control() || it.is_whitespace()) {
-        Err("it has a space or a control character")
+        Err("it contains a space or a control character")
     } else {
         Ok(())
     }
 }
 
-/// A text that reaches an agent: limited, and never empty.
+/// A string that reaches an agent: limited in size and never empty.
 pub(super) fn text(
     section: &Section,
     key: &str,
@@ -141,9 +141,9 @@ fn check_text(key: &str, text: &Spanned<String>, problems: &mut Problems) -> boo
         format!("`{key}` is empty")
     } else if text.value.len() > limits::PROMPT_BYTES_MAX {
         let (bytes, max) = (text.value.len(), limits::PROMPT_BYTES_MAX);
-        format!("`{key}` has {bytes} bytes; at most {max} are possible")
+        format!("`{key}` has {bytes} bytes; at most {max} are allowed")
     } else if text.value.contains('\0') {
-        format!("`{key}` has a zero character")
+        format!("`{key}` contains a NUL character")
     } else {
         return true;
     };
@@ -151,7 +151,7 @@ fn check_text(key: &str, text: &Spanned<String>, problems: &mut Problems) -> boo
     false
 }
 
-/// A list of texts. Used for shell commands and for criteria.
+/// A list of strings, for shell commands and acceptance criteria.
 pub(super) fn commands(section: &Section, key: &str, problems: &mut Problems) -> Vec<String> {
     let texts = list(section, key, problems).unwrap_or_default();
     let kept = texts.into_iter().filter(|it| check_text(key, it, problems));
@@ -166,14 +166,14 @@ pub(super) fn list(
     let list = section.strings(key, problems)?;
     if list.len() > LIST_ITEMS_MAX {
         let message =
-            format!("`{key}` has {} elements; at most {LIST_ITEMS_MAX} are possible", list.len());
+            format!("`{key}` has {} elements; at most {LIST_ITEMS_MAX} are allowed", list.len());
         problems.error(&section.key_span(key), message, None);
         return None;
     }
     Some(list)
 }
 
-/// A list of paths, each once. `None` when the key is absent.
+/// A list of distinct paths. `None` if the key is absent.
 pub(super) fn paths(
     section: &Section,
     key: &str,
@@ -196,7 +196,7 @@ pub(super) fn paths(
                 } else {
                     reason.to_string()
                 };
-                let message = format!("`{key}` cannot hold `{}`: {reason_text}", text.value);
+                let message = format!("`{key}` cannot contain `{}`: {reason_text}", text.value);
                 problems.error(&text.span, message, path_help(&text.value, &reason));
             }
         }
@@ -204,12 +204,12 @@ pub(super) fn paths(
     Some(paths)
 }
 
-/// The path of a file, whose brackets stand for themselves. A star never does.
+/// Parses a file path. Brackets are literal; stars are not allowed.
 pub(super) fn parse_file(text: &str) -> Result<RepoPath, PathError> {
     if text.contains(['*', '?']) { Err(PathError::Glob) } else { RepoPath::parse(text.trim()) }
 }
 
-/// What to write instead of a path that is refused, where that can be guessed.
+/// Suggests a replacement for an invalid path if one can be guessed.
 pub(super) fn path_help(text: &str, reason: &PathError) -> Option<String> {
     let guess = match reason {
         PathError::Absolute => text.trim_start_matches('/').to_owned(),
@@ -219,7 +219,7 @@ pub(super) fn path_help(text: &str, reason: &PathError) -> Option<String> {
         }
         PathError::Character => text.replace('\\', "/"),
         PathError::Outside => return Some("name a path below the root of the repository".into()),
-        PathError::GitDir => return Some("no task may change what is in `.git`".into()),
+        PathError::GitDir => return Some("no task may change files in `.git`".into()),
         PathError::Empty => return None,
     };
     let guess = RepoPath::parse_prefix(&guess).ok().filter(|it| !it.is_root())?;

@@ -1,14 +1,14 @@
-//! A plan from a request in words.
+//! Makes a plan from a request in plain English.
 //!
-//! One request is one task, unless it clearly is several: several phrases of the form
-//! `use AGENT for PATH: ...`, or several agents with regions of their own.
+//! A request becomes one task unless it clearly describes several: several phrases of the form `use
+//! AGENT for PATH: ...`, or several agents with their own regions.
 
 use super::{
     PlanDefaults, PlanErrors,
     agent::{self, AgentProblem},
     head::{check_base, path_help},
     keys::{BACKEND_BUILTIN, shared_default},
-    overrides::{self, Override, Reach},
+    overrides::{self, Override, Scope},
     task::check_model,
 };
 use crate::diagnostic::Problems;
@@ -18,12 +18,12 @@ use pitcrew_model::{
 };
 use std::collections::BTreeSet;
 
-/// Bytes of a request that become the name of its plan.
+/// Bytes of a request that become the plan's name.
 const NAME_BYTES: usize = 80;
-/// What messages call the text of the request.
+/// The name of the request in messages.
 const TASK_FLAG: &str = "--task";
 
-/// What a person asks for on the command line. Flags win over what the text says.
+/// A request on the command line. Flags override the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntentRequest {
     pub text: String,
@@ -34,7 +34,7 @@ pub struct IntentRequest {
     pub base: Option<String>,
 }
 
-/// Makes a plan of a request.
+/// Makes a plan from a request.
 pub fn intent_plan(
     request: &IntentRequest,
     defaults: &PlanDefaults,
@@ -55,7 +55,7 @@ pub fn intent_plan(
     }
 }
 
-/// The flags, checked.
+/// The checked flags.
 struct Flags {
     agent: Option<AgentRef>,
     regions: Vec<RepoPath>,
@@ -74,18 +74,23 @@ impl Flags {
             match RepoPath::parse_prefix(text) {
                 Ok(region) => regions.push(region),
                 Err(reason) => {
-                    let message = format!("`{text}` is no region: {reason}");
+                    let message = format!("`{text}` is not a region: {reason}");
                     refuse("--region", text, message, path_help(text, &reason));
                 }
             }
         }
         let agent = request.agent.as_deref().map(|it| (it, it.parse::<AgentRef>()));
         if let Some((text, Err(shape))) = &agent {
-            refuse("--agent", text, format!("`{text}` is no agent"), Some((*shape).into()));
+            refuse("--agent", text, format!("`{text}` is not an agent"), Some((*shape).into()));
         }
         for check in &request.checks {
             if check.trim().is_empty() || check.contains('\0') {
-                refuse("--check", check, "the check is empty or has a zero character".into(), None);
+                refuse(
+                    "--check",
+                    check,
+                    "the check is empty or contains a NUL character".into(),
+                    None,
+                );
             }
         }
         if let Some(model) = &request.model
@@ -108,7 +113,7 @@ impl Flags {
 
 /// One task of the request, before it is checked.
 struct Part {
-    /// What it is named after.
+    /// The text that its name is derived from.
     title: String,
     prompt: String,
     agent: Option<AgentRef>,
@@ -126,7 +131,7 @@ fn tasks(
         let (bytes, max) = (request.text.len(), limits::PROMPT_BYTES_MAX);
         problems.error(
             &whole,
-            format!("the request has {bytes} bytes; at most {max} are possible"),
+            format!("the request has {bytes} bytes; at most {max} are allowed"),
             None,
         );
         return None;
@@ -167,13 +172,13 @@ fn tasks(
     Some(tasks)
 }
 
-/// The backends that a request can name. With a model ours works from words like any other.
+/// The backends that a request can name. With a model, the built-in agent is one of them.
 fn known(defaults: &PlanDefaults) -> BTreeSet<String> {
     let ours = defaults.model.as_ref().map(|_| BACKEND_BUILTIN.to_owned());
     defaults.backends.iter().cloned().chain(ours).collect()
 }
 
-/// The words for somebody who wrote no plan file.
+/// Rewords a problem for a user who has no plan file.
 fn in_words(
     problem: AgentProblem,
     agent: Option<&str>,
@@ -182,15 +187,15 @@ fn in_words(
     let usual = "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings";
     match agent {
         Some(BACKEND_BUILTIN) => {
-            let help = "set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` stands in a plan file";
+            let help = "set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` needs a plan file";
             (problem.message, help.into())
         }
         Some(agent) => {
             (problem.message, format!("`--agent {agent}` needs a plan file: {}", problem.help))
         }
         None => (
-            "there is no agent to give the request to".into(),
-            defaults.nobody.clone().unwrap_or_else(|| usual.into()),
+            "no agent is set for the request".into(),
+            defaults.no_agent_help.clone().unwrap_or_else(|| usual.into()),
         ),
     }
 }
@@ -205,7 +210,7 @@ fn parts(
         Ok(overrides) => overrides,
         Err(bad) => {
             for it in bad {
-                let message = format!("`{}` is no region: {}", it.text, it.reason);
+                let message = format!("`{}` is not a region: {}", it.text, it.reason);
                 problems.error(&it.span, message, path_help(&it.text, &it.reason));
             }
             return None;
@@ -220,7 +225,7 @@ fn parts(
     };
     if parts.iter().any(|it| it.prompt.is_empty()) {
         let message = "the request does not say what to do";
-        let help = "write it down, for example: use claude for /ui: restyle the login form";
+        let help = "describe the work, for example: use claude for /ui: restyle the login form";
         problems.error(&(0..text.len()), message, Some(help.into()));
         return None;
     }
@@ -229,7 +234,7 @@ fn parts(
 
 fn split(text: &str, overrides: &[Override], flags: &Flags, problems: &mut Problems) -> Vec<Part> {
     let heads: Vec<&Override> =
-        overrides.iter().filter(|it| it.reach == Reach::Following).collect();
+        overrides.iter().filter(|it| it.reach == Scope::Following).collect();
     if heads.len() >= 2 {
         return by_heads(text, overrides, &heads, flags);
     }
@@ -259,9 +264,10 @@ fn split(text: &str, overrides: &[Override], flags: &Flags, problems: &mut Probl
     vec![Part { title: prompt.clone(), prompt, agent, regions: regions_of(None) }]
 }
 
-/// One part for each phrase that has a request of its own. What stands before them goes to all.
+/// One part for each phrase with its own request. Text before the first phrase is added to all
+/// parts.
 fn by_heads(text: &str, overrides: &[Override], heads: &[&Override], flags: &Flags) -> Vec<Part> {
-    let common: Vec<&Override> = overrides.iter().filter(|it| it.reach == Reach::Request).collect();
+    let common: Vec<&Override> = overrides.iter().filter(|it| it.reach == Scope::Request).collect();
     let cut = |from: usize, to: usize| {
         let inside = common.iter().filter(|it| from <= it.span.start && it.span.end <= to);
         let shifted = inside.map(|it| it.span.start - from..it.span.end - from);
@@ -283,7 +289,7 @@ fn by_heads(text: &str, overrides: &[Override], heads: &[&Override], flags: &Fla
     heads.iter().enumerate().map(part).collect()
 }
 
-/// The agent that a request of one task names. Two are one too many.
+/// The agent of a request with one task. Naming two is an error.
 fn one_agent(overrides: &[Override], problems: &mut Problems) -> Option<AgentRef> {
     let mut named = overrides.iter().filter_map(|it| Some((it, it.agent.as_ref()?)));
     let (_, first) = named.next()?;
@@ -302,7 +308,7 @@ fn without(text: &str, overrides: &[Override]) -> String {
     remove(text, overrides.iter().map(|it| it.span.clone()))
 }
 
-/// The text without some pieces of it, and without the punctuation that held them.
+/// The text without some ranges and the punctuation around them.
 fn remove(text: &str, pieces: impl Iterator<Item = std::ops::Range<usize>>) -> String {
     let mut kept = String::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The names a plan may use, and what holds where a plan says nothing.
+//! The keys of a plan, and the defaults for missing ones.
 
 use crate::{backend::known_names, diagnostic::Severity};
 use pitcrew_model::{AgentRef, Caps, HouseRules, Reads, RepoPath, limits};
@@ -46,7 +46,7 @@ pub const TASK_KEYS: &[&str] = &[
     "max_cost",
 ];
 
-/// Words that people use at the top of a plan for something else's name.
+/// Common synonyms for the keys at the top of a plan.
 pub(super) const PLAN_ALIASES: &[(&str, &str)] = &[
     ("title", "name"),
     ("branch", "base"),
@@ -55,7 +55,7 @@ pub(super) const PLAN_ALIASES: &[(&str, &str)] = &[
     ("deny", "denied"),
 ];
 
-/// Words that people use in a task for something else's name.
+/// Common synonyms for the keys of a task.
 pub(super) const TASK_ALIASES: &[(&str, &str)] = &[
     ("name", "id"),
     ("key", "id"),
@@ -75,7 +75,8 @@ pub(super) const TASK_ALIASES: &[(&str, &str)] = &[
     ("attempts", "max_attempts"),
 ];
 
-/// Paths that every task may change where a plan does not say: manifests and lock files at the root.
+/// Paths that every task may change unless the plan sets others: manifests and lock files at the
+/// root.
 pub const SHARED_DEFAULT: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
@@ -115,38 +116,38 @@ pub(super) fn shared_default() -> Vec<RepoPath> {
     SHARED_DEFAULT.iter().map(parse).collect()
 }
 
-/// What a plan file may be at most. Far above any plan that was written by hand.
+/// The largest plan file. Far above any plan that was written by hand.
 pub(super) const PLAN_FILE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 /// Elements of one list of a plan: checks, paths, criteria.
 pub(super) const LIST_ITEMS_MAX: usize = 1_000;
 
-/// What holds where a plan says nothing: it comes from the settings.
+/// The values for keys that a plan leaves out, from the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanDefaults {
-    /// Who does a task that names nobody.
+    /// The agent of a task that names none.
     pub agent: Option<AgentRef>,
     pub attempts_max: u32,
     pub timeout_ms: u64,
-    /// What a whole plan may use.
+    /// The spending caps of a whole plan.
     pub caps: Caps,
-    /// What no task of any plan may change.
+    /// The paths that no task of any plan may change.
     pub denied: Vec<RepoPath>,
     /// A plan can only be stricter.
     pub reads: Reads,
-    /// The backends that are configured. They tell an agent's name from an ordinary word.
+    /// The configured backends. They distinguish an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
-    /// The model of the built-in agent. Without one it does scripts and commands only.
+    /// The model of the built-in agent. Without one it runs only scripts and commands.
     pub model: Option<String>,
-    /// What to do where a task names nobody and nobody is there for it. Absent: the usual advice.
-    pub nobody: Option<String>,
-    /// Backends whose program is not there.
+    /// The help for a task without an agent. If absent, the usual advice.
+    pub no_agent_help: Option<String>,
+    /// Backends whose program is not installed.
     pub missing: BTreeMap<String, Missing>,
-    /// What it is that a task names one of them.
+    /// Whether it is an error that a task names one of them.
     pub missing_is: Severity,
 }
 
 impl PlanDefaults {
-    /// What of it holds for a plan that nobody has written down.
+    /// The values that apply to a plan without a plan file.
     pub fn house_rules(&self) -> HouseRules {
         HouseRules {
             caps: self.caps,
@@ -157,7 +158,7 @@ impl PlanDefaults {
     }
 }
 
-/// Why a backend cannot be started, and what to do about it.
+/// Why a backend cannot be started, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub reason: String,
@@ -175,7 +176,7 @@ impl Default for PlanDefaults {
             reads: Reads::Guided,
             backends: known_names().map(str::to_owned).collect(),
             model: None,
-            nobody: None,
+            no_agent_help: None,
             missing: BTreeMap::new(),
             missing_is: Severity::Error,
         }

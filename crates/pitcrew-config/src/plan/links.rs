@@ -10,7 +10,7 @@ pub(super) fn check(tasks: &[ReadTask], problems: &mut Problems) {
     let graph: Vec<Vec<usize>> =
         tasks.iter().map(|task| check_dependencies(task, &indices, problems)).collect();
     for cycle in graph::cycles(&graph) {
-        tell_cycle(&cycle, tasks, problems);
+        report_cycle(&cycle, tasks, problems);
     }
 }
 
@@ -35,7 +35,7 @@ fn check_ids<'t>(tasks: &'t [ReadTask], problems: &mut Problems) -> BTreeMap<&'t
         let first = tasks[*first].key.as_ref().expect("an indexed task has a key");
         let (here, there) = (problems.line_of(&key.span), problems.line_of(&first.span));
         let message =
-            format!("two tasks have the id `{}`: in line {there} and in line {here}", key.value);
+            format!("two tasks have the id `{}`: on line {there} and on line {here}", key.value);
         problems.error(&key.span, message, Some("rename one of them".into()));
     }
     indices
@@ -59,8 +59,7 @@ fn check_dependencies(
             known.push(*index);
             continue;
         }
-        let message =
-            format!("{} depends on `{wanted}`, which the plan does not have", task.title());
+        let message = format!("{} depends on `{wanted}`, which is not in the plan", task.title());
         let others = indices.keys().copied().filter(|it| Some(*it) != task.name());
         let help = suggest::nearest(wanted, others).map_or_else(
             || "`depends_on` names the `id` of other tasks of this plan".to_owned(),
@@ -71,7 +70,7 @@ fn check_dependencies(
     known
 }
 
-fn tell_cycle(cycle: &[usize], tasks: &[ReadTask], problems: &mut Problems) {
+fn report_cycle(cycle: &[usize], tasks: &[ReadTask], problems: &mut Problems) {
     let closed = cycle.iter().chain(cycle.first());
     let names: Vec<&str> = closed.filter_map(|it| tasks[*it].name()).collect();
     let first = &tasks[cycle[0]];

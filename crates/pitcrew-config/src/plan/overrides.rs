@@ -1,7 +1,7 @@
-//! Finds in a request who is to do it and where: `use claude for /ui: restyle the form`.
+//! Finds agents and regions in a request: `use claude for /ui: restyle the form`.
 //!
-//! Only what cannot be meant otherwise counts: an agent must be a known backend or begin with
-//! `@`, and a region must look like a path. Everything else stays part of the request.
+//! Only unambiguous phrases count: an agent must be a known backend or start with `@`, and a region
+//! must look like a path. Everything else stays part of the request.
 
 use pitcrew_model::{AgentRef, PathError, RepoPath};
 use std::{collections::BTreeSet, ops::Range};
@@ -9,17 +9,17 @@ use std::{collections::BTreeSet, ops::Range};
 /// One phrase that pins an agent, regions or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Override {
-    /// The bytes of the phrase, up to what follows it. Empty when it is part of a sentence.
+    /// The bytes of the phrase. Empty if it is part of a sentence.
     pub span: Range<usize>,
     pub agent: Option<AgentRef>,
     pub regions: Vec<RepoPath>,
-    pub reach: Reach,
+    pub reach: Scope,
 }
 
-/// What a phrase speaks of.
+/// What a phrase applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// It ends with a colon: what follows is its own request.
+pub(super) enum Scope {
+    /// It ends with a colon and applies to the text after it.
     Following,
     /// The whole request.
     Request,
@@ -59,11 +59,11 @@ pub(super) fn find(
 /// A word without the punctuation around it.
 struct Word {
     span: Range<usize>,
-    /// With its punctuation.
+    /// The word with its punctuation.
     whole: Range<usize>,
-    /// The first character of punctuation behind it.
+    /// The first punctuation character after it.
     mark: Option<char>,
-    /// First of its line, or behind a semicolon or a full stop.
+    /// First on its line, or after a semicolon or a full stop.
     opens: bool,
 }
 
@@ -111,7 +111,7 @@ impl Scanner<'_> {
         wanted.iter().any(|it| self.word(at).eq_ignore_ascii_case(it))
     }
 
-    /// The phrase that begins at a word, and the word behind it.
+    /// The phrase that starts at a word, and the index after it.
     fn phrase(&mut self, at: usize, follows: bool) -> Option<(usize, Override)> {
         if self.is_one_of(at, &["use", "using"]) && self.words[at].mark.is_none() {
             return self.agent_phrase(at, at + 1);
@@ -145,7 +145,7 @@ impl Scanner<'_> {
                 return Some((end, self.override_of(first, end, Some(name), regions)));
             }
             let span = self.words[first].whole.start..self.words[first].whole.start;
-            let reach = Reach::Request;
+            let reach = Scope::Request;
             return Some((next, Override { span, agent: Some(name), regions: Vec::new(), reach }));
         }
         None
@@ -159,11 +159,11 @@ impl Scanner<'_> {
         regions: Vec<RepoPath>,
     ) -> Override {
         let last = &self.words[end - 1];
-        let reach = if last.mark == Some(':') { Reach::Following } else { Reach::Request };
+        let reach = if last.mark == Some(':') { Scope::Following } else { Scope::Request };
         Override { span: self.words[first].whole.start..last.whole.end, agent, regions, reach }
     }
 
-    /// The agent that a word names, in the spelling of the settings.
+    /// The agent that a word names, as spelled in the settings.
     fn agent(&self, at: usize) -> Option<AgentRef> {
         let agent: AgentRef = self.word(at).parse().ok()?;
         match &agent.backend {
@@ -175,7 +175,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Paths that are listed with commas or `and`, and the word behind them.
+    /// Paths separated by commas or `and`, and the index after them.
     fn regions(&mut self, first: usize) -> Option<(usize, Vec<RepoPath>)> {
         let mut regions = Vec::new();
         let mut at = first;

@@ -1,4 +1,4 @@
-//! What a plan will do, for somebody who is about to agree to it.
+//! A summary of what a plan will do, shown before the user agrees to it.
 
 use super::graph::{self, CycleError};
 use crate::{diagnostic::printable, duration::format_duration};
@@ -8,10 +8,10 @@ use std::{
     fmt::{self, Write},
 };
 
-/// A plan by levels. The tasks of a level wait only for tasks of the levels before it.
+/// A plan by levels. The tasks of a level depend only on tasks of earlier levels.
 ///
-/// Levels are a way to look at a plan: a task starts when its own dependencies are integrated,
-/// not when a level is through.
+/// Levels are only a view: a task starts when its own dependencies are integrated, not when a level
+/// is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanPicture {
     pub name: String,
@@ -20,11 +20,11 @@ pub struct PlanPicture {
     pub deploy: Deploy,
     pub overlap: Overlap,
     pub effort: Effort,
-    /// What no task may change.
+    /// The paths that no task may change.
     pub denied: Vec<String>,
     pub reads: Reads,
     pub levels: Vec<Vec<PictureTask>>,
-    /// Everything that will be executed, verbatim, in the order of the file.
+    /// Everything that will be executed, verbatim, in file order.
     pub executed: Vec<Executed>,
 }
 
@@ -40,7 +40,7 @@ pub struct PictureTask {
     pub timeout_ms: u64,
 }
 
-/// Code that runs on the user's machine because the plan says so.
+/// Code that the plan runs on the user's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Executed {
     /// In every fresh checkout.
@@ -53,7 +53,7 @@ pub enum Executed {
     Check { tasks: Vec<String>, command: String },
 }
 
-/// Shows what a plan will do. Dependencies that the plan does not have are left out.
+/// Describes what a plan will do. Unknown dependencies are left out.
 pub fn describe(spec: &PlanSpec) -> Result<PlanPicture, CycleError> {
     let keys: BTreeMap<&str, usize> =
         spec.tasks.iter().enumerate().map(|(index, it)| (it.key.as_str(), index)).collect();
@@ -133,14 +133,14 @@ impl fmt::Display for PlanPicture {
             writeln!(f, "  {}", printable(line))?;
         }
         let base = printable(self.base.as_deref().unwrap_or("the current branch"));
-        writeln!(f, "  starts from {base}; {}", self.manners())?;
+        writeln!(f, "  starts from {base}; {}", self.rules())?;
         if !self.denied.is_empty() {
             writeln!(f, "  no task may change {}", printable(&self.denied.join(", ")))?;
         }
         if self.reads == Reads::Zone {
             writeln!(
                 f,
-                "  tasks do not see files outside their zones, where the box can hide them"
+                "  tasks cannot read files outside their zones if the sandbox can hide them"
             )?;
         }
         for (number, level) in (1..).zip(&self.levels) {
@@ -158,9 +158,9 @@ impl fmt::Display for PlanPicture {
 }
 
 impl PlanPicture {
-    fn manners(&self) -> String {
+    fn rules(&self) -> String {
         let deploy = match self.deploy {
-            Deploy::Auto => "tasks start by themselves",
+            Deploy::Auto => "tasks start automatically",
             Deploy::Manual => "each task waits for `pitcrew deploy`",
         };
         let overlap = match self.overlap {
@@ -172,9 +172,9 @@ impl PlanPicture {
 
     fn write_executed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.executed.is_empty() {
-            return writeln!(f, "\nno command, script or check is executed");
+            return writeln!(f, "\nno command, script or check will run");
         }
-        writeln!(f, "\nwill be executed, as it stands here")?;
+        writeln!(f, "\nthese commands will run exactly as shown")?;
         for executed in &self.executed {
             match executed {
                 Executed::Setup { command } => write_code(f, "setup of every checkout", command)?,

@@ -1,4 +1,4 @@
-//! A whole plan file: its head, its tasks, and how they hang together.
+//! Parses a whole plan file: its head, its tasks and their dependencies.
 
 use super::{
     PlanDefaults, advice, head,
@@ -15,14 +15,14 @@ use pitcrew_model::{PlanSpec, limits};
 use std::fmt;
 use toml_edit::{Item, Value};
 
-/// A plan that can be handed in, and what its author should know about it.
+/// A valid plan and the warnings about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedPlan {
     pub spec: PlanSpec,
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Everything that is wrong with a plan, in the order of the text. Never empty.
+/// All errors of a plan in the order of the text. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PlanErrors {
     pub diagnostics: Vec<Diagnostic>,
@@ -38,7 +38,7 @@ impl fmt::Display for PlanErrors {
     }
 }
 
-/// Reads a plan file. `name` is what messages call it.
+/// Parses a plan file. `name` is its name in messages.
 pub fn parse_plan(
     name: &str,
     text: &str,
@@ -54,7 +54,7 @@ pub fn parse_plan(
     }
 }
 
-/// Reads a plan file as it comes from the disk.
+/// Parses the bytes of a plan file.
 pub fn parse_plan_bytes(
     name: &str,
     bytes: &[u8],
@@ -75,10 +75,8 @@ pub fn parse_plan_bytes(
 
 fn read_plan(text: &str, defaults: &PlanDefaults, problems: &mut Problems) -> Option<PlanSpec> {
     if text.len() > PLAN_FILE_BYTES_MAX {
-        let message = format!(
-            "the plan has {} bytes; at most {PLAN_FILE_BYTES_MAX} are possible",
-            text.len()
-        );
+        let message =
+            format!("the plan has {} bytes; at most {PLAN_FILE_BYTES_MAX} are allowed", text.len());
         problems.error(&(0..0), message, Some("split it into several plans".into()));
         return None;
     }
@@ -101,7 +99,7 @@ fn read_plan(text: &str, defaults: &PlanDefaults, problems: &mut Problems) -> Op
     Some(PlanSpec { head, tasks: tasks.into_iter().filter_map(ReadTask::into_spec).collect() })
 }
 
-/// The `[[task]]` tables, however they are written.
+/// The `[[task]]` tables, in any TOML syntax.
 fn task_sections<'t>(root: &Section<'t>, problems: &mut Problems) -> Vec<Section<'t>> {
     let help =
         || Some("add a task:\n\n    [[task]]\n    id = \"first\"\n    prompt = \"...\"".into());
@@ -131,7 +129,7 @@ fn task_sections<'t>(root: &Section<'t>, problems: &mut Problems) -> Vec<Section
     let count = sections.len();
     if count > limits::TASKS_PER_PLAN_MAX {
         let max = limits::TASKS_PER_PLAN_MAX;
-        let message = format!("the plan has {count} tasks; at most {max} are possible");
+        let message = format!("the plan has {count} tasks; at most {max} are allowed");
         problems.error(&sections[max].span, message, Some("split it into several plans".into()));
     }
     sections

@@ -11,16 +11,16 @@ use crate::{
 };
 use pitcrew_model::{AgentRef, RepoPath, TaskSpec, TaskWork, limits};
 
-/// A task with the places that later checks point at.
+/// A task with the locations that later checks refer to.
 pub(super) struct ReadTask {
-    /// Absent when the task has none or a wrong one: then nothing can refer to it.
+    /// Absent if the id is missing or invalid; then no task can refer to it.
     pub key: Option<Spanned<String>>,
     pub span: Span,
     pub depends_on: Vec<Spanned<String>>,
     pub region: Vec<RepoPath>,
     pub region_span: Span,
     pub checks_count: usize,
-    /// Absent when something of the task is wrong; the problem is recorded then.
+    /// Absent if something in the task is invalid; that problem is recorded.
     spec: Option<TaskSpec>,
 }
 
@@ -33,7 +33,7 @@ impl ReadTask {
         self.key.as_ref().map(|it| it.value.as_str())
     }
 
-    /// What messages call it.
+    /// The task's name in messages.
     pub fn title(&self) -> String {
         title(self.name())
     }
@@ -112,7 +112,7 @@ pub(super) fn check_key(key: &str) -> Result<(), String> {
     } else if key.len() > limits::NAME_BYTES_MAX {
         Err(format!("it has more than {} bytes", limits::NAME_BYTES_MAX))
     } else if !key.chars().all(plain) {
-        Err("only letters, digits, `-`, `_` and `.` are possible".into())
+        Err("only letters, digits, `-`, `_` and `.` are allowed".into())
     } else if !key.starts_with(|it: char| it.is_ascii_alphanumeric()) {
         Err("it must begin with a letter or a digit".into())
     } else {
@@ -120,7 +120,7 @@ pub(super) fn check_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// What is to be done. The words are optional where a script or a command says it all.
+/// The work of the task. The prompt is optional with a script or a command.
 fn work(section: &Section, title: &str, problems: &mut Problems) -> Option<TaskWork> {
     let prompt = head::text(section, "prompt", problems).map(|it| it.value);
     let command = head::text(section, "command", problems).map(|it| it.value);
@@ -152,7 +152,7 @@ fn work(section: &Section, title: &str, problems: &mut Problems) -> Option<TaskW
     Some(TaskWork::Prompt { prompt: prompt? })
 }
 
-/// The model of the agent, as that one calls it.
+/// The model name, as the agent's backend knows it.
 fn model(
     section: &Section,
     title: &str,
@@ -165,8 +165,8 @@ fn model(
         return None;
     }
     if let Some(TaskWork::Command { .. } | TaskWork::Script { .. }) = work {
-        let message = format!("{title} has a `model`, but nothing that is asked of one");
-        let help = "leave it out, or give the task a `prompt` instead of its `command` or `script`";
+        let message = format!("{title} has a `model`, but no `prompt`");
+        let help = "remove it, or give the task a `prompt` instead of its `command` or `script`";
         problems.error(&model.span, message, Some(help.into()));
         return None;
     }
@@ -175,7 +175,7 @@ fn model(
 
 pub(super) fn check_model(model: &str) -> Result<(), String> {
     if model.trim().is_empty() || model.chars().any(char::is_control) {
-        Err("is empty or has a control character".into())
+        Err("is empty or contains a control character".into())
     } else if model.len() > limits::NAME_BYTES_MAX {
         Err(format!("has more than {} bytes", limits::NAME_BYTES_MAX))
     } else {
@@ -188,7 +188,7 @@ fn depends_on(section: &Section, problems: &mut Problems) -> Vec<Spanned<String>
     if list.len() > limits::DEPENDENCIES_PER_TASK_MAX {
         let max = limits::DEPENDENCIES_PER_TASK_MAX;
         let message =
-            format!("`depends_on` has {} elements; at most {max} are possible", list.len());
+            format!("`depends_on` has {} elements; at most {max} are allowed", list.len());
         problems.error(&section.key_span("depends_on"), message, None);
         return Vec::new();
     }

@@ -1,4 +1,4 @@
-//! What no task may change, and what none may read: the plan adds to what the settings say.
+//! The denied paths and the read policy: the plan adds to the settings.
 
 use super::{PlanDefaults, head, task::ReadTask};
 use crate::{
@@ -9,7 +9,7 @@ use pitcrew_model::{PlanHead, Reads, RepoPath};
 
 pub(crate) const READS: &[(&str, Reads)] = &[("guided", Reads::Guided), ("zone", Reads::Zone)];
 
-/// What the settings deny stays denied, whatever the plan says.
+/// Paths denied in the settings stay denied.
 pub(super) fn denied(
     root: &Section,
     defaults: &PlanDefaults,
@@ -25,7 +25,7 @@ pub(super) fn denied(
     std::mem::take(denied)
 }
 
-/// The same of a settings file.
+/// The same for a settings file.
 pub(crate) fn denied_paths(
     root: &Section,
     problems: &mut Problems,
@@ -38,7 +38,7 @@ pub(super) fn reads(root: &Section, defaults: &PlanDefaults, problems: &mut Prob
     root.choice("reads", READS, problems).unwrap_or_default().max(defaults.reads)
 }
 
-/// A task that owns nothing but what is denied could change nothing.
+/// Rejects a region that lies entirely in denied paths.
 pub(super) fn check(
     head: &PlanHead,
     defaults: &PlanDefaults,
@@ -51,13 +51,13 @@ pub(super) fn check(
                 continue;
             };
             let message = format!(
-                "the region of {} cannot hold `{path}`: `{rule}` is denied to every task",
+                "the region of {} cannot contain `{path}`: `{rule}` is denied to all tasks",
                 task.title()
             );
             let help = if defaults.denied.contains(rule) {
                 "choose another region; your settings deny this one"
             } else {
-                "choose another region, or take it out of `denied`"
+                "choose another region, or remove it from `denied`"
             };
             problems.error(&task.region_span, message, Some(help.into()));
         }

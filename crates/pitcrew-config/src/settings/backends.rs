@@ -16,13 +16,13 @@ use toml_edit::TableLike;
 
 type Backends = BTreeMap<String, BackendDraft>;
 
-/// A file that is about one backend.
+/// Reads a file about one backend.
 pub(super) fn in_file(source: &BackendText) -> Result<Draft, Vec<Diagnostic>> {
     let mut problems = Problems::new(&source.file, &source.text);
     let reader = Reader { layer: Layer::User, file: &source.file };
     let name = &source.name;
-    if let Err(refused) = scalars::backend_name(name) {
-        problems.error(&(0..0), format!("`{name}` {}", refused.reason), Some(refused.help));
+    if let Err(invalid) = scalars::backend_name(name) {
+        problems.error(&(0..0), format!("`{name}` {}", invalid.reason), Some(invalid.help));
     }
     let mut draft = Draft::default();
     if let Some(document) = parse_document(&source.text, &mut problems) {
@@ -35,7 +35,7 @@ pub(super) fn in_file(source: &BackendText) -> Result<Draft, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(draft) } else { Err(errors) }
 }
 
-/// The `[backends]` of a settings file. `known` are those that are there without it.
+/// Reads `[backends]` of a settings file. `known` are the backends that exist without it.
 pub(super) fn in_settings(
     root: &Section,
     reader: &Reader,
@@ -46,7 +46,7 @@ pub(super) fn in_settings(
     let span = if span.is_empty() { root.key_span("backends") } else { span };
     if reader.layer != Layer::User {
         let message =
-            "only your own settings may say which programs are run, not a file in the repository";
+            "only your own settings may name the programs to run, not a file in the repository";
         let help =
             "move `[backends]` to your own settings, usually `~/.config/pitcrew/config.toml`";
         problems.error(&span, message, Some(help.into()));
@@ -74,8 +74,8 @@ fn section<'t>(
 ) -> Option<Section<'t>> {
     let (key, item) = table.get_key_value(name)?;
     let span = key.span().or_else(|| item.span()).unwrap_or_else(|| fallback.clone());
-    if let Err(refused) = scalars::backend_name(name) {
-        problems.error(&span, format!("`{name}` {}", refused.reason), Some(refused.help));
+    if let Err(invalid) = scalars::backend_name(name) {
+        problems.error(&span, format!("`{name}` {}", invalid.reason), Some(invalid.help));
         return None;
     }
     let Some(table) = item.as_table_like() else {

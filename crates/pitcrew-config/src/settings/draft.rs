@@ -21,14 +21,14 @@ use std::{
     path::PathBuf,
 };
 
-/// A value and where it was written.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Found<T> {
     pub value: T,
     pub origin: Origin,
 }
 
-/// What one layer says. Absent: it says nothing about it.
+/// The values of one layer. An absent value means that the layer does not set it.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub max_agents: Option<Found<u32>>,
@@ -61,7 +61,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("forwards", "forward"),
 ];
 
-/// Reads a settings file. `known` are the backends that are there without it.
+/// Reads a settings file. `known` are the backends that exist without it.
 pub(super) fn read(
     layer: Layer,
     source: &LayerText,
@@ -130,7 +130,8 @@ fn read_text(
     })
 }
 
-/// A repository may not say what is run on somebody's machine, nor where it is written to.
+/// A repository may not choose the programs that run on the user's machine, nor where files are
+/// written.
 fn refuse_foreign(root: &Section, trust: Trust, problems: &mut Problems) {
     if trust == Trust::Person {
         return;
@@ -148,19 +149,19 @@ fn checked<T>(
     root: &Section,
     key: &str,
     problems: &mut Problems,
-    parse: impl Fn(&str) -> Result<T, scalars::Refused>,
+    parse: impl Fn(&str) -> Result<T, scalars::InvalidValue>,
 ) -> Option<Spanned<T>> {
     let text = root.string(key, problems)?;
     match parse(&text.value) {
         Ok(value) => Some(Spanned { value, span: text.span }),
-        Err(refused) => {
-            problems.error(&text.span, format!("`{key}` {}", refused.reason), Some(refused.help));
+        Err(invalid) => {
+            problems.error(&text.span, format!("`{key}` {}", invalid.reason), Some(invalid.help));
             None
         }
     }
 }
 
-/// Reads values and notes where they stand.
+/// Reads values and records their origins.
 pub(super) struct Reader<'a> {
     pub layer: Layer,
     pub file: &'a str,

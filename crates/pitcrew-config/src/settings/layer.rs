@@ -1,8 +1,8 @@
-//! Where settings come from.
+//! The sources of settings.
 
 use std::{collections::BTreeMap, fmt};
 
-/// The layers, the weakest first.
+/// The layers, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     Default,
@@ -13,42 +13,43 @@ pub enum Layer {
     Flag,
 }
 
-/// Whose word a file is.
+/// Who wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The person at this machine wrote it.
+    /// The user of this machine wrote it.
     Person,
-    /// It came with the repository: it may tighten limits, and nothing more.
+    /// It came with the repository: it may only tighten limits.
     Repository,
 }
 
-/// A settings file that was read.
+/// The text of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerText {
-    /// What messages call it.
+    /// Its name in messages.
     pub file: String,
     pub text: String,
     pub trust: Trust,
 }
 
-/// A file of the user about one backend.
+/// A user's file about one backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendText {
-    /// The name of the backend: that of the file.
+    /// The name of the backend, which is the file's.
     pub name: String,
-    /// What messages call the file.
+    /// The file's name in messages.
     pub file: String,
     pub text: String,
 }
 
-/// Everything that settings are made of.
+/// All inputs of `Settings::load`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
-    /// Key of a setting and what the flag said, such as `max_agents` and `3`.
+    /// The key and value of each flag, such as `max_agents` and `3`.
     pub flags: BTreeMap<String, String>,
-    /// The environment. What does not begin with `PITCREW_` is left alone, but for `HOME`.
+    /// The environment. Only `HOME` and variables that start with `PITCREW_` are read.
     pub environment: BTreeMap<String, String>,
-    /// `.pitcrew/config.local.toml`. Where it is committed, it came with the repository: say so in its `trust`.
+    /// `.pitcrew/config.local.toml`. If it is committed, it came with the repository: set its
+    /// `trust` accordingly.
     pub local: Option<LayerText>,
     /// `.pitcrew/config.toml`.
     pub repository: Option<LayerText>,
@@ -57,13 +58,13 @@ pub struct Sources {
     pub backends: Vec<BackendText>,
 }
 
-/// Where a value was written.
+/// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     pub layer: Layer,
-    /// A path, the name of a variable or of a flag; empty for a default.
+    /// A path, or the name of a variable or a flag; empty for a default.
     pub place: String,
-    /// 1-based; absent where there are no lines.
+    /// 1-based; absent for sources without lines.
     pub line: Option<usize>,
 }
 

@@ -18,10 +18,10 @@ use crate::{
 use pitcrew_model::{Caps, Reads, RepoPath};
 use std::{collections::BTreeSet, fmt};
 
-/// What the names of our variables begin with.
+/// The prefix of our variables.
 const PREFIX: &str = "PITCREW_";
 
-/// Everything that is wrong with the settings. Never empty.
+/// All errors in the settings. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigErrors {
     pub diagnostics: Vec<Diagnostic>,
@@ -54,7 +54,7 @@ impl Settings {
 
 type Read = Result<Draft, Vec<Diagnostic>>;
 
-/// What each layer says, the weakest first.
+/// The draft of each layer, weakest first.
 fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
     let home = sources.environment.get("HOME").map(String::as_str);
     let own = sources.backends.iter().map(|it| it.name.clone());
@@ -98,12 +98,12 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
                 (Some(key), _) => scalars::set(&mut draft, key, text, home, origin),
                 (None, None) => sandbox::set(&mut draft.sandbox, variable, text, home, origin),
             };
-            if let Err(refused) = set {
-                let message = format!("`{variable}` {}", refused.reason);
-                problems.error(&(variable.len() + 1..line.len()), message, Some(refused.help));
+            if let Err(invalid) = set {
+                let message = format!("`{variable}` {}", invalid.reason);
+                problems.error(&(variable.len() + 1..line.len()), message, Some(invalid.help));
             }
         } else if let Some(near) = misspelt(variable, &names) {
-            let message = format!("`{variable}` is no setting");
+            let message = format!("`{variable}` is not a setting");
             problems.error(&(0..variable.len()), message, Some(suggest::did_you_mean(near)));
         }
         errors.extend(problems.split().0);
@@ -111,9 +111,9 @@ fn environment(sources: &Sources, home: Option<&str>) -> Read {
     if errors.is_empty() { Ok(draft) } else { Err(errors) }
 }
 
-/// The setting that a variable with a typing mistake was meant for.
+/// The setting that a misspelled variable was meant for.
 ///
-/// Other variables of ours carry no settings, so a name that is merely foreign is left alone.
+/// Other variables of ours are not settings, so a name that is close to no setting is ignored.
 fn misspelt<'a>(variable: &str, names: &'a [String]) -> Option<&'a str> {
     let near = suggest::nearest(variable, names.iter().map(String::as_str))?;
     let close = variable.len().abs_diff(near.len()) <= 1
@@ -129,16 +129,16 @@ fn flags(sources: &Sources, home: Option<&str>) -> Read {
         let line = format!("{flag} {text}");
         let mut problems = Problems::new("command line", &line);
         let origin = Origin { layer: Layer::Flag, place: flag.clone(), line: None };
-        if let Err(refused) = scalars::set(&mut draft, key, text, home, origin) {
-            let message = format!("`{flag}` {}", refused.reason);
-            problems.error(&(flag.len() + 1..line.len()), message, Some(refused.help));
+        if let Err(invalid) = scalars::set(&mut draft, key, text, home, origin) {
+            let message = format!("`{flag}` {}", invalid.reason);
+            problems.error(&(flag.len() + 1..line.len()), message, Some(invalid.help));
         }
         errors.extend(problems.split().0);
     }
     if errors.is_empty() { Ok(draft) } else { Err(errors) }
 }
 
-/// What one layer denies no other one allows, and a repository may only be stricter.
+/// No layer allows what another one denies, and a repository may only be stricter.
 fn zone(
     settings: &mut Settings,
     origins: &mut Origins,
@@ -217,7 +217,7 @@ impl Merge {
         limit("query_plan_tokens", &mut queries.plan_tokens, plan, show_count);
         let deadline = draft.query_deadline_ms;
         limit("query_deadline", &mut queries.deadline_ms, deadline, format_duration);
-        // No cap is more than any.
+        // No cap is the largest value.
         let mut tokens = settings.caps.tokens.unwrap_or(u64::MAX);
         let mut cost = settings.caps.cost_micros.unwrap_or(u64::MAX);
         limit("max_tokens", &mut tokens, draft.max_tokens, show_count);
@@ -248,7 +248,7 @@ impl Merge {
         }
     }
 
-    /// Every slot needs room for a process: a spawn beyond `max_live_agents` would be refused.
+    /// Every slot needs a process; otherwise a spawn beyond `max_live_agents` would be invalid.
     fn finish(self) -> (Settings, Origins) {
         let Self { mut settings, model, mut origins } = self;
         settings.model = ModelSettings::of(&model);

@@ -1,12 +1,12 @@
 //! The model of the built-in agent: `[model]` of the user's settings, and `PITCREW_MODEL`.
 //!
-//! Every value is a text here, as a variable has it, so that a file, the environment and what an
-//! agent is handed are read and checked in one way. The key itself is never among them.
+//! Every value is a string here, as in a variable, so that files, the environment and an agent's
+//! parameters are parsed and checked in the same way. The key itself is never among them.
 
 use super::{
     Layer,
     draft::{Found, Reader},
-    scalars::{Refused, refused, worktrees},
+    scalars::{InvalidValue, invalid, worktrees},
 };
 use crate::{
     diagnostic::Problems,
@@ -40,18 +40,18 @@ const ALIASES: &[(&str, &str)] = &[
     ("max_tokens", "max_output_tokens"),
 ];
 
-/// What a conversation may have where nobody says it; below what each of them takes.
+/// The default context size, below the limit of every provider.
 const CONTEXT_TOKENS_HOSTED: u64 = 100_000;
 const CONTEXT_TOKENS_LOCAL: u64 = 32_000;
 const TOKENS_MAX: u64 = 100_000_000;
 
-/// The model that the built-in agent asks.
+/// The model of the built-in agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelSettings {
     pub provider: ModelProvider,
     pub name: String,
     pub endpoint: Option<String>,
-    /// The variable that has the key.
+    /// The name of the variable with the key.
     pub key_env: Option<String>,
     pub key_file: Option<PathBuf>,
     pub max_output_tokens: Option<u32>,
@@ -59,7 +59,7 @@ pub struct ModelSettings {
     pub prices: Option<ModelPrices>,
 }
 
-/// Millionths of a US dollar for a million tokens.
+/// Millionths of a US dollar per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPrices {
     pub input: u64,
@@ -67,16 +67,16 @@ pub struct ModelPrices {
     pub cached: u64,
 }
 
-/// What the layers say, by key.
+/// The values of the layers, by key.
 pub(super) type ModelDraft = BTreeMap<&'static str, Found<String>>;
 
 impl ModelSettings {
-    /// `provider/name`, as it is written in a variable.
+    /// `provider/name`, as written in a variable.
     pub fn title(&self) -> String {
         format!("{}/{}", self.provider, self.name)
     }
 
-    /// The same provider with another model. Nothing is known of its limits and its prices.
+    /// The same provider with another model, whose limits and prices are unknown.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         if name == self.name {
@@ -91,29 +91,29 @@ impl ModelSettings {
         }
     }
 
-    /// The variable that has the key: the one that was named, or the provider's usual one.
+    /// The name of the variable with the key: the configured one, or the provider's usual one.
     ///
-    /// The usual one is for the provider's own endpoint: nobody else gets a key that was not meant
-    /// for them.
+    /// The usual one applies only to the provider's own endpoint, so that no other host gets the
+    /// key.
     pub fn key_variable(&self) -> Option<&str> {
         let is_usual = self.key_file.is_none() && self.endpoint.is_none();
         let usual = self.provider.key_env().filter(|_| is_usual);
         self.key_env.as_deref().or(usual)
     }
 
-    /// The variables that have a key or lead to one, whether they are used or not.
+    /// The variables that contain a key or could, whether they are used or not.
     pub fn secret_variables(&self) -> Vec<String> {
         let keys = self.key_env.as_deref().into_iter().chain(self.provider.key_env());
         keys.map(str::to_owned).chain([variable("key_file")]).collect()
     }
 
-    /// The same settings as variables, for a process that reads no file.
+    /// The same settings as variables, for a process that reads no files.
     pub fn variables(&self) -> Vec<(String, String)> {
         let own = self.shown().into_iter().map(|(key, value)| (variable(key), value));
         [("PITCREW_MODEL".to_owned(), self.title())].into_iter().chain(own).collect()
     }
 
-    /// Every value beside the title, by its key.
+    /// Every value except the title, by key.
     pub(super) fn shown(&self) -> Vec<(&'static str, String)> {
         let prices = self.prices;
         let price = |of: fn(ModelPrices) -> u64| prices.map(|it| dollars(of(it)));
@@ -161,24 +161,24 @@ fn context_default(provider: ModelProvider) -> u64 {
     }
 }
 
-/// The variable of a key of `[model]`, but for those that `PITCREW_MODEL` has together.
+/// The variable of a key of `[model]`, except for those that `PITCREW_MODEL` combines.
 fn variable(key: &str) -> String {
     format!("PITCREW_MODEL_{}", key.to_uppercase())
 }
 
-/// The key that a variable is for.
+/// The key that a variable sets.
 pub(super) fn key_of(name: &str) -> Option<&'static str> {
     let own = MODEL_KEYS.iter().filter(|it| !["provider", "name"].contains(it));
     own.copied().find(|it| variable(it) == name)
 }
 
-/// The names of all variables of a model.
+/// The names of all model variables.
 pub(super) fn variables() -> impl Iterator<Item = String> {
     MODEL_KEYS.iter().filter(|it| !["provider", "name"].contains(it)).map(|it| variable(it))
 }
 
-/// Adds what a stronger layer says. Another model has another endpoint, key and price: nothing of
-/// those may be used for it.
+/// Applies a stronger layer. If it names another model, the endpoint, key and prices of the weaker
+/// one are dropped.
 pub(super) fn merge(weaker: &mut ModelDraft, stronger: ModelDraft) {
     let differs = |key: &str| {
         let said = stronger.get(key);
@@ -192,28 +192,31 @@ pub(super) fn merge(weaker: &mut ModelDraft, stronger: ModelDraft) {
     weaker.extend(stronger);
 }
 
-/// Reads `provider/name`.
-pub(super) fn pair(text: &str) -> Result<(String, String), Refused> {
+/// Parses `provider/name`.
+pub(super) fn pair(text: &str) -> Result<(String, String), InvalidValue> {
     let help = "write it as `anthropic/claude-sonnet-4-5`: the provider and the model's name";
     let Some((provider, name)) = text.trim().split_once('/') else {
-        return refused(format!("cannot be `{text}`: it has no `/`"), help);
+        return invalid(format!("cannot be `{text}`: it has no `/`"), help);
     };
     Ok((value("provider", provider, None)?, value("name", name, None)?))
 }
 
-/// Checks a value, however it was written, and gives it in its one form.
-pub(super) fn value(key: &str, text: &str, home: Option<&str>) -> Result<String, Refused> {
+/// Checks a value from any source, and normalizes it.
+pub(super) fn value(key: &str, text: &str, home: Option<&str>) -> Result<String, InvalidValue> {
     let text = text.trim();
     if text.is_empty() || text.chars().any(char::is_control) {
-        return refused("is empty or has a control character", "write it without, or leave it out");
+        return invalid(
+            "is empty or contains a control character",
+            "write it without, or leave it out",
+        );
     }
     match key {
         "provider" if text == "openai-compatible" => Ok("openai".to_owned()),
         "provider" => match text.parse::<ModelProvider>() {
             Ok(provider) => Ok(provider.to_string()),
-            Err(help) => refused(
+            Err(help) => invalid(
                 format!("cannot be `{text}`"),
-                format!("{help}; whatever speaks like OpenAI is `openai` with an `endpoint`"),
+                format!("{help}; for any OpenAI-compatible server use `openai` with an `endpoint`"),
             ),
         },
         "endpoint" => endpoint(text),
@@ -221,14 +224,14 @@ pub(super) fn value(key: &str, text: &str, home: Option<&str>) -> Result<String,
         "key_file" => Ok(worktrees(text, home)?.display().to_string()),
         "max_output_tokens" | "context_tokens" => match text.parse::<u64>() {
             Ok(count) if (1..=TOKENS_MAX).contains(&count) => Ok(count.to_string()),
-            Ok(_) | Err(_) => refused(
+            Ok(_) | Err(_) => invalid(
                 format!("cannot be `{text}`"),
                 format!("write a whole number of tokens between 1 and {TOKENS_MAX}"),
             ),
         },
         "price_in" | "price_out" | "price_cached" => match micros(text) {
             Some(price) => Ok(dollars(price)),
-            None => refused(
+            None => invalid(
                 format!("cannot be `{text}`"),
                 "write the US dollars for a million tokens, such as 3 or 0.25",
             ),
@@ -237,19 +240,19 @@ pub(super) fn value(key: &str, text: &str, home: Option<&str>) -> Result<String,
     }
 }
 
-fn endpoint(text: &str) -> Result<String, Refused> {
+fn endpoint(text: &str) -> Result<String, InvalidValue> {
     let help = "write an address such as `http://127.0.0.1:8080/v1`";
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let fits = |it: &str| !it.is_empty() && !it.contains([' ', '?', '#', '@']);
     if rest.is_some_and(fits) {
         Ok(text.trim_end_matches('/').to_owned())
     } else {
-        refused(format!("cannot be `{text}`"), help)
+        invalid(format!("cannot be `{text}`"), help)
     }
 }
 
-/// What is no name is often the key itself.
-fn key_env(text: &str) -> Result<String, Refused> {
+/// An invalid name is often the key itself.
+fn key_env(text: &str) -> Result<String, InvalidValue> {
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '_';
     if text.len() <= 64
         && text.chars().all(plain)
@@ -257,13 +260,13 @@ fn key_env(text: &str) -> Result<String, Refused> {
     {
         return Ok(text.to_owned());
     }
-    refused(
-        "is no name of a variable",
-        "write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; the key itself belongs into no settings",
+    invalid(
+        "is not a variable name",
+        "write the name of the variable that has the key, such as `ANTHROPIC_API_KEY`; never put the key itself in settings",
     )
 }
 
-/// Reads an amount of money exactly: at most six digits behind the point.
+/// Parses an amount of money exactly: at most six decimal places.
 pub(super) fn micros(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |it: &str| it.bytes().all(|it| it.is_ascii_digit());
@@ -278,7 +281,7 @@ pub(super) fn dollars(micros: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The `[model]` of a settings file.
+/// Reads `[model]` of a settings file.
 pub(super) fn in_settings(
     root: &Section,
     reader: &Reader,
@@ -288,7 +291,8 @@ pub(super) fn in_settings(
     let Some((span, item)) = root.item("model") else { return ModelDraft::new() };
     let span = if span.is_empty() { root.key_span("model") } else { span };
     if reader.layer != Layer::User {
-        let message = "only your own settings may say which model is asked and with which key, not a file in the repository";
+        let message =
+            "only your own settings may name a model and its key, not a file in the repository";
         let help = "move `[model]` to your own settings, usually `~/.config/pitcrew/config.toml`";
         problems.error(&span, message, Some(help.into()));
         return ModelDraft::new();
@@ -310,8 +314,8 @@ pub(super) fn in_settings(
                 let origin = reader.origin(&at, problems);
                 draft.insert(key, Found { value, origin });
             }
-            Err(refused) => {
-                problems.error(&at, format!("`{key}` {}", refused.reason), Some(refused.help));
+            Err(invalid) => {
+                problems.error(&at, format!("`{key}` {}", invalid.reason), Some(invalid.help));
             }
         }
     }
@@ -319,8 +323,8 @@ pub(super) fn in_settings(
     draft
 }
 
-/// A value of a file as a text: names are strings, and amounts are numbers.
-pub(super) fn text_of(item: &Item, key: &str) -> Result<String, Refused> {
+/// A value of a file as a string: names are strings, and amounts are numbers.
+pub(super) fn text_of(item: &Item, key: &str) -> Result<String, InvalidValue> {
     let is_number = key.starts_with("price") || key.ends_with("tokens");
     let text = match (item.as_str(), item.as_integer(), item.as_float()) {
         (Some(text), ..) if !is_number => Some(text.to_owned()),
@@ -330,10 +334,10 @@ pub(super) fn text_of(item: &Item, key: &str) -> Result<String, Refused> {
     };
     let wanted = if is_number { "a number" } else { "a string" };
     let reason = format!("must be {wanted}, not {}", article(item.type_name()));
-    text.ok_or(Refused { reason, help: format!("write `{key} = ...` with {wanted}") })
+    text.ok_or(InvalidValue { reason, help: format!("write `{key} = ...` with {wanted}") })
 }
 
-/// What is missing, where it should stand.
+/// Reports missing keys at the place where they belong.
 fn check_whole(section: &Section, problems: &mut Problems) {
     for (key, example) in [("provider", "anthropic"), ("name", "claude-sonnet-4-5")] {
         if section.lacks(key) {
@@ -350,8 +354,8 @@ fn check_whole(section: &Section, problems: &mut Problems) {
     }
     for (key, other) in [("price_in", "price_out"), ("price_out", "price_in")] {
         if section.item(key).is_some() && section.lacks(other) {
-            let message = format!("`{key}` is of no use without `{other}`");
-            let help = "write both, or none; no cost is told then";
+            let message = format!("`{key}` has no effect without `{other}`");
+            let help = "set both or neither; without prices no cost is shown";
             problems.error(&section.key_span(key), message, Some(help.into()));
         }
     }

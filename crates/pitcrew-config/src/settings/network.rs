@@ -1,4 +1,4 @@
-//! What of the network may be reached from a box, beyond what a worker needs anyway.
+//! What a sandbox may reach on the network, beyond what every worker needs.
 
 use super::{
     Ignored, Origins, Settings, Trust,
@@ -11,10 +11,10 @@ use crate::{
 use pitcrew_model::HostPattern;
 use toml_edit::{Item, Value};
 
-/// Below, only who has rights of root can listen, and nobody has them in a box.
+/// Only root can listen below this port, and no program in a sandbox is root.
 const PORT_MIN: u16 = 1_024;
 
-/// What one layer says.
+/// The values of one layer.
 #[derive(Debug, Default)]
 pub(super) struct NetworkDraft {
     allow: Option<Found<Vec<HostPattern>>>,
@@ -41,7 +41,7 @@ fn allow(
         match word.value.parse() {
             Ok(pattern) => patterns.push(pattern),
             Err(error) => {
-                let message = format!("`{}` in `{key}` is no host: {error}", word.value);
+                let message = format!("`{}` in `{key}` is not a host: {error}", word.value);
                 let help = "write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path";
                 problems.error(&word.span, message, Some(help.into()));
             }
@@ -68,13 +68,13 @@ fn forward(root: &Section, reader: &Reader, problems: &mut Problems) -> Option<F
                     "port {port} cannot be forwarded: a program in a box cannot listen below {PORT_MIN}"
                 );
                 let help = format!(
-                    "let the service listen on a port from {PORT_MIN} on as well, and forward that"
+                    "make the service listen on port {PORT_MIN} or higher and forward that port"
                 );
                 problems.error(&at, message, Some(help));
             }
             Some(port) => ports.push(port),
             None => {
-                let message = format!("an element of `{key}` is no port");
+                let message = format!("an element of `{key}` is not a port");
                 let help =
                     format!("write whole numbers from {PORT_MIN} to 65535: forward = [5432]");
                 problems.error(&at, message, Some(help));
@@ -84,7 +84,7 @@ fn forward(root: &Section, reader: &Reader, problems: &mut Problems) -> Option<F
     Some(Found { value: ports, origin: reader.origin(&root.key_span(key), problems) })
 }
 
-/// A stronger layer of a person replaces what a weaker one says; one of a repository takes away.
+/// A stronger layer of a person replaces a weaker one; a repository's layer only removes entries.
 pub(super) fn merge(
     trust: Trust,
     draft: NetworkDraft,
@@ -121,13 +121,13 @@ fn narrowed<T: ToString>(
             key: key.to_owned(),
             value: value.to_string(),
             origin: found.origin.clone(),
-            reason: "a repository may only take away from what your own settings allow".into(),
+            reason: "a repository may only remove entries from your own settings".into(),
         });
     }
     kept
 }
 
-/// Both as they could be written in a file, where there is something to show.
+/// Both settings as they would be written in a file, if there is something to show.
 pub(super) fn rows(settings: &Settings) -> Vec<(String, String)> {
     let hosts: Vec<String> = settings.egress_allow.iter().map(ToString::to_string).collect();
     let rows = [

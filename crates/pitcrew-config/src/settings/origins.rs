@@ -1,4 +1,4 @@
-//! Where each value of the settings came from.
+//! The origin of each setting.
 
 use super::{Origin, Settings, network, prices};
 use crate::duration::format_duration;
@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origins {
     values: BTreeMap<String, Origin>,
-    /// Values that were written down and do not hold.
+    /// Values that were set but do not apply.
     pub ignored: Vec<Ignored>,
 }
 
-/// A value that does not hold although nothing stronger was written.
+/// A value that does not apply although no stronger layer sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     pub key: String,
@@ -61,7 +61,7 @@ impl Origins {
     }
 }
 
-/// The keys of backends that were written by the user, each with its value.
+/// The backend keys that the user set, each with its value.
 fn replaced(
     settings: &Settings,
     values: &BTreeMap<String, Origin>,
@@ -78,7 +78,7 @@ fn replaced(
     rows
 }
 
-/// Every setting as it could be written in a file.
+/// Every setting as it would be written in a file.
 fn rows(settings: &Settings) -> Vec<(String, String)> {
     let absent = || "(none)".to_owned();
     let agent = settings.agent.as_ref().map_or_else(absent, |it| format!("\"{it}\""));

@@ -1,4 +1,4 @@
-//! What models cost: `[prices.NAME]` of the user's settings, for agents that do not tell it.
+//! Model prices: `[prices.NAME]` of the user's settings, for agents that do not report their cost.
 
 use super::{
     Layer, Origins,
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The keys of a price, in the order of the reference.
 pub const PRICE_KEYS: &[&str] = &["price_in", "price_out", "price_cached"];
 
-/// By the name of a model, or of a backend for whatever model that works with.
+/// By the name of a model, or of a backend to cover all its models.
 pub(super) type PricesDraft = BTreeMap<String, Found<ModelPrices>>;
 
 pub(super) fn in_settings(root: &Section, reader: &Reader, problems: &mut Problems) -> PricesDraft {
@@ -53,11 +53,11 @@ fn price(name: &str, mut section: Section, problems: &mut Problems) -> Option<Mo
     let mut amount = |key: &str| {
         let (at, item) = section.item(key)?;
         let found = text_of(item, key).and_then(|it| super::model::value(key, &it, None));
-        let refused = match found {
+        let invalid = match found {
             Ok(text) => return micros(&text),
-            Err(refused) => refused,
+            Err(invalid) => invalid,
         };
-        problems.error(&at, format!("`{key}` {}", refused.reason), Some(refused.help));
+        problems.error(&at, format!("`{key}` {}", invalid.reason), Some(invalid.help));
         None
     };
     let (input, output, cached) = (amount("price_in"), amount("price_out"), amount("price_cached"));
@@ -81,7 +81,7 @@ pub(super) fn merge(
     }
 }
 
-/// Every price as it could be written in a file.
+/// Every price as it would be written in a file.
 pub(super) fn rows(prices: &BTreeMap<String, ModelPrices>) -> Vec<(String, String)> {
     let shown = |it: &ModelPrices| {
         let ModelPrices { input, output, cached } = *it;

@@ -1,4 +1,4 @@
-//! Reads the settings files. Everything else about settings is pure.
+//! Reads settings files. Everything else about settings is pure.
 
 use super::{BackendText, LayerText, Sources, Trust};
 use crate::dirs::Dirs;
@@ -8,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a settings file may be at most.
+/// The largest settings file.
 const SETTINGS_BYTES_MAX: u64 = 1_024 * 1_024;
 
-/// Where the settings files are. None of them needs to exist.
+/// The paths of the settings files. None of them needs to exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerPaths {
     pub user: PathBuf,
@@ -33,7 +33,7 @@ impl LayerPaths {
     }
 }
 
-/// A settings file that is there and cannot be read.
+/// A settings file that exists but cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read the settings at `{}`", path.display())]
 pub struct ReadLayerError {
@@ -42,7 +42,7 @@ pub struct ReadLayerError {
     pub source: io::Error,
 }
 
-/// Reads the files that exist. Flags and environment are left for the caller to fill in.
+/// Reads the files that exist. The caller adds flags and environment.
 pub fn read_layers(paths: &LayerPaths) -> Result<Sources, ReadLayerError> {
     Ok(Sources {
         user: read_layer(&paths.user, Trust::Person)?,
@@ -53,7 +53,7 @@ pub fn read_layers(paths: &LayerPaths) -> Result<Sources, ReadLayerError> {
     })
 }
 
-/// Reads what the person at this machine has set for every repository, and nothing else.
+/// Reads only the settings that the user made for all repositories.
 pub fn read_user_layer(dirs: &Dirs) -> Result<Sources, ReadLayerError> {
     Ok(Sources {
         user: read_layer(&dirs.config.join("config.toml"), Trust::Person)?,
@@ -62,7 +62,7 @@ pub fn read_user_layer(dirs: &Dirs) -> Result<Sources, ReadLayerError> {
     })
 }
 
-/// Every `NAME.toml` in the folder, by name. Other files are somebody's notes.
+/// Every `NAME.toml` in the folder, sorted by name. Other files are ignored.
 fn read_backends(folder: &Path) -> Result<Vec<BackendText>, ReadLayerError> {
     let failed = |path: &Path, source| ReadLayerError { path: path.to_owned(), source };
     let entries = match std::fs::read_dir(folder) {

@@ -1,11 +1,11 @@
-//! How programs are confined: `[sandbox]` of the settings, and `PITCREW_SANDBOX`.
+//! Sandbox settings: `[sandbox]` of the settings, and `PITCREW_SANDBOX`.
 //!
-//! A file that comes with the repository may ask for a stronger tier, and for nothing else.
+//! A file that comes with the repository may only ask for a stronger tier.
 
 use super::{
     Origin, Origins, Trust,
     draft::{Found, Reader},
-    scalars::{Refused, refused, worktrees},
+    scalars::{InvalidValue, invalid, worktrees},
 };
 use crate::{
     diagnostic::Problems,
@@ -24,18 +24,18 @@ const BEST: &str = "best";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxSettings {
-    /// The tier that is used at most; absent: the best that there is.
+    /// The strongest tier to use. If absent, the best one available.
     pub tier: Option<Tier>,
-    /// The tier below which nothing starts; absent: whatever there is, but T1 only with consent.
+    /// The weakest tier that is acceptable. If absent, any tier, but T1 only with consent.
     pub min_tier: Option<Tier>,
-    /// What programs may read beside what every box has.
+    /// Paths that programs may read in addition to those of every sandbox.
     pub read: Vec<PathBuf>,
-    /// What programs may write beside their checkout.
+    /// Paths that programs may write in addition to their checkout.
     pub write: Vec<PathBuf>,
-    /// Of address space, for each process, in MiB.
+    /// Address space of each process, in MiB.
     pub memory_mb: Option<u32>,
     pub processes: Option<u32>,
-    /// Of one file, in MiB.
+    /// Size of one file, in MiB.
     pub file_mb: Option<u32>,
     pub open_files: Option<u32>,
 }
@@ -56,7 +56,7 @@ impl Default for SandboxSettings {
 }
 
 impl SandboxSettings {
-    /// Every value that differs from what is usual, as it could be written in a file.
+    /// Every value that differs from its default, as it would be written in a file.
     pub(super) fn shown(&self) -> Vec<(String, String)> {
         let usual = Self::default();
         let paths = |it: &[PathBuf]| format!("{it:?}");
@@ -84,7 +84,7 @@ fn shown_tier(tier: Option<Tier>) -> String {
     tier.map_or_else(|| format!("\"{BEST}\""), |it| format!("\"{it}\""))
 }
 
-/// What one layer says.
+/// The values of one layer.
 #[derive(Debug, Default)]
 pub(super) struct SandboxDraft {
     pub tier: Option<Found<Option<Tier>>>,
@@ -95,32 +95,32 @@ pub(super) struct SandboxDraft {
 }
 
 /// `best`, or the name of a tier.
-pub(super) fn tier(text: &str) -> Result<Option<Tier>, Refused> {
+pub(super) fn tier(text: &str) -> Result<Option<Tier>, InvalidValue> {
     match text.trim() {
         BEST => Ok(None),
         "T1" => Ok(Some(Tier::T1)),
         "T2" => Ok(Some(Tier::T2)),
         "T3" => Ok(Some(Tier::T3)),
-        _ => refused(format!("cannot be `{text}`"), "write `best`, `T3`, `T2` or `T1`"),
+        _ => invalid(format!("cannot be `{text}`"), "write `best`, `T3`, `T2` or `T1`"),
     }
 }
 
 const READ_VARIABLE: &str = "PITCREW_SANDBOX_READ";
 const WRITE_VARIABLE: &str = "PITCREW_SANDBOX_WRITE";
 
-/// The variables beside `PITCREW_SANDBOX`, which has the tier.
+/// The variables other than `PITCREW_SANDBOX`, which sets the tier.
 pub(super) fn variables() -> [String; 2] {
     [READ_VARIABLE, WRITE_VARIABLE].map(str::to_owned)
 }
 
-/// Puts one of these into a draft: paths with colons between them.
+/// Sets one of these in a draft: paths separated by colons.
 pub(super) fn set(
     draft: &mut SandboxDraft,
     variable: &str,
     text: &str,
     home: Option<&str>,
     origin: Origin,
-) -> Result<(), Refused> {
+) -> Result<(), InvalidValue> {
     let paths = text.split(':').filter(|it| !it.is_empty()).map(|it| worktrees(it, home));
     let found = Some(Found { value: paths.collect::<Result<_, _>>()?, origin });
     if variable == READ_VARIABLE {
@@ -131,7 +131,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// The `[sandbox]` of a settings file.
+/// Reads `[sandbox]` of a settings file.
 pub(super) fn in_settings(
     root: &Section,
     reader: &Reader,
@@ -183,8 +183,8 @@ fn found(
     let Spanned { value, span } = section.string(key, problems)?;
     match tier(&value) {
         Ok(value) => Some(Found { value, origin: reader.origin(&span, problems) }),
-        Err(refused) => {
-            problems.error(&span, format!("`{key}` {}", refused.reason), Some(refused.help));
+        Err(invalid) => {
+            problems.error(&span, format!("`{key}` {}", invalid.reason), Some(invalid.help));
             None
         }
     }
@@ -203,15 +203,15 @@ fn paths(
     for Spanned { value, span } in texts {
         match worktrees(&value, home) {
             Ok(path) => paths.push(path),
-            Err(refused) => {
-                problems.error(&span, format!("`{key}` {}", refused.reason), Some(refused.help));
+            Err(invalid) => {
+                problems.error(&span, format!("`{key}` {}", invalid.reason), Some(invalid.help));
             }
         }
     }
     Some(Found { value: paths, origin })
 }
 
-/// Adds what a stronger layer says. What comes with the repository only raises.
+/// Applies a stronger layer. A repository's layer can only raise the tier.
 pub(super) fn merge(
     settings: &mut SandboxSettings,
     trust: Trust,
@@ -242,7 +242,7 @@ pub(super) fn merge(
         set(key, found.origin);
     }
     if let Some(Found { value, origin }) = draft.min_tier {
-        // T1 is a person's consent to nothing at all, and no tier to ask for.
+        // T1 means no sandbox and needs a person's consent, so no file can require it.
         let strength = |it: Option<Tier>| it.filter(|it| *it > Tier::T1);
         if trust == Trust::Repository && strength(value) <= strength(settings.min_tier) {
             let reason =

@@ -1,8 +1,8 @@
-//! The settings themselves.
+//! The settings.
 
 use super::{ModelPrices, ModelSettings, SandboxSettings};
 use crate::{
-    backend::{self, BackendSettings, CostTold},
+    backend::{self, BackendSettings, CostReporting},
     permissions::PermissionEntries,
     plan::PlanDefaults,
 };
@@ -37,37 +37,38 @@ pub const SETTING_KEYS: &[&str] = &[
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Workers that may be starting or running at the same time.
+    /// Workers that may start or run at the same time.
     pub max_agents: u32,
-    /// Agent processes alive at the same time, waiting ones included. Never less than `max_agents`.
+    /// Agent processes alive at the same time, including waiting ones. Never less than
+    /// `max_agents`.
     pub max_live_agents: u32,
-    /// Who does a task that names nobody.
+    /// The agent of a task that names none.
     pub agent: Option<AgentRef>,
-    /// The folder of the checkouts; beside the repository when absent.
+    /// The folder of the checkouts. If absent, they are beside the repository.
     pub worktrees: Option<PathBuf>,
     pub task_timeout_ms: u64,
-    /// How long an agent is kept while no orchestrator is there.
+    /// How long agents keep running without an orchestrator.
     pub lease_ms: u64,
-    /// What questions to the owners of code may cost, and how long they may take.
+    /// The cost and time limits of questions to code owners.
     pub queries: QueryLimits,
-    /// What a plan may use that does not say.
+    /// The spending caps of a plan that sets none.
     pub caps: Caps,
-    /// What no task of any plan may change.
+    /// The paths that no task of any plan may change.
     pub denied: Vec<RepoPath>,
-    /// What keeps workers from reading beyond their zones; a plan can only be stricter.
+    /// Whether workers may read outside their zones; a plan can only be stricter.
     pub reads: Reads,
     pub backends: BTreeMap<String, BackendSettings>,
-    /// What the built-in agent works with where a task has words only.
+    /// The model that the built-in agent uses for prompts.
     pub model: Option<ModelSettings>,
-    /// What models cost whose agents do not tell it, by the name of the model or of the backend.
+    /// Model prices for agents that do not report cost, by model or backend name.
     pub prices: BTreeMap<String, ModelPrices>,
-    /// What the user wants to be asked, or not; merged with the files by `Permissions`.
+    /// The user's permission rules; `Permissions` merges them with the files.
     pub permissions: PermissionEntries,
-    /// What may be reached from a box, beyond what a worker needs anyway.
+    /// Hosts that a sandbox may reach in addition to what every worker needs.
     pub egress_allow: Vec<HostPattern>,
-    /// Ports of this machine's loopback that are reached from a box under the same number.
+    /// Loopback ports of this machine that a sandbox reaches under the same number.
     pub forward: Vec<u16>,
-    /// How programs are confined.
+    /// The sandbox limits.
     pub sandbox: SandboxSettings,
 }
 
@@ -96,10 +97,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether it will be known what a backend's work costs: it tells that itself, or there is a price
-    /// for the model, where that is known before its start, or for whatever it works with.
-    pub fn cost_known(&self, backend: &str, model: Option<&str>) -> CostTold {
-        let known = |it: bool| if it { CostTold::Told } else { CostTold::None };
+    /// Whether the cost of a backend's work will be known: the backend reports it, or there is a
+    /// price for the backend or for the model, if that is known before the start.
+    pub fn cost_known(&self, backend: &str, model: Option<&str>) -> CostReporting {
+        let known = |it: bool| if it { CostReporting::Full } else { CostReporting::None };
         if backend == BACKEND_BUILTIN {
             let named =
                 |it: &ModelSettings| model.map_or_else(|| it.clone(), |name| it.named(name));
@@ -109,18 +110,22 @@ impl Settings {
         let model = model.or_else(|| settings?.model.as_deref());
         let is_priced = |it: &str| self.prices.contains_key(it);
         if is_priced(backend) || model.is_some_and(is_priced) {
-            return CostTold::Told;
+            return CostReporting::Full;
         }
         match settings.map(|it| it.cost).unwrap_or_default() {
-            // The model that it will choose by itself may be one that has a price.
-            CostTold::None if model.is_none() && !self.prices.is_empty() => CostTold::Partly,
-            told @ (CostTold::Told | CostTold::Partly | CostTold::None) => told,
+            // The agent may choose a model that has a price.
+            CostReporting::None if model.is_none() && !self.prices.is_empty() => {
+                CostReporting::Partly
+            }
+            reported @ (CostReporting::Full | CostReporting::Partly | CostReporting::None) => {
+                reported
+            }
         }
     }
 
-    /// What holds where a plan says nothing.
+    /// The defaults for plans.
     pub fn plan_defaults(&self) -> PlanDefaults {
-        // Whoever sets a model wants it to be used.
+        // A configured model is meant to be used.
         let own = || self.model.as_ref().map(|_| AgentRef::backend(BACKEND_BUILTIN));
         PlanDefaults {
             agent: self.agent.clone().or_else(own),

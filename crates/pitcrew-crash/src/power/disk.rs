@@ -1,4 +1,4 @@
-//! What may be on the disk when the power goes at some point.
+//! The possible contents of the disk after a power cut.
 
 use super::trace::{Act, Place, Step};
 use crate::random::Random;
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a disk writes at once.
+/// The unit that a disk writes atomically.
 const SECTOR: usize = 512;
 
 /// A recorded run.
@@ -16,13 +16,13 @@ pub struct Timeline {
     /// One past the last line.
     end: usize,
     files: Vec<File>,
-    /// What was done to names, in order.
+    /// The changes of names, in order.
     names: Vec<Change<Naming>>,
-    /// The lines on which somebody was told of an entry.
-    told: Vec<(usize, u64)>,
+    /// The lines on which an entry was acknowledged to the outside.
+    acknowledged: Vec<(usize, u64)>,
 }
 
-/// The content of one file, whatever its name is.
+/// The content of one file, under any name.
 #[derive(Default)]
 struct File {
     changes: Vec<Change<Content>>,
@@ -30,7 +30,7 @@ struct File {
 
 struct Change<T> {
     begin: usize,
-    /// From this line on it survives a power cut; never where nobody synced it.
+    /// From this line on it survives a power cut; never if it was not synced.
     durable: Option<usize>,
     end: usize,
     what: T,
@@ -47,7 +47,7 @@ enum Naming {
     Remove(PathBuf),
 }
 
-/// A point in the run, and what becomes of what was not synced.
+/// A point in the run, and the fate of data that was not synced.
 pub struct Cut {
     line: usize,
     fate: Fate,
@@ -61,15 +61,15 @@ enum Fate {
     Torn,
 }
 
-/// What is there after the cut.
+/// The remains after the cut.
 pub struct Left {
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    /// The highest entry that somebody outside knew of.
-    pub told: u64,
+    /// The highest entry that was acknowledged to the outside.
+    pub acknowledged: u64,
 }
 
 impl Left {
-    /// Puts the files into a folder for a person to look at.
+    /// Writes the files to a folder for inspection.
     pub fn keep(&self) -> PathBuf {
         let folder = tempfile::tempdir().expect("a folder").keep();
         for (path, bytes) in &self.files {
@@ -84,18 +84,18 @@ impl Left {
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cut before line {}, the rest {:?}", self.line, self.fate)
+        write!(f, "cut before line {}, unsynced data {:?}", self.line, self.fate)
     }
 }
 
 impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changes: usize = self.files.iter().map(|it| it.changes.len()).sum();
-        let (files, told) = (self.files.len(), self.told.len());
+        let (files, acknowledged) = (self.files.len(), self.acknowledged.len());
         let bytes: usize = self.files.iter().map(File::bytes_written).sum();
         write!(
             f,
-            "{changes} changes of {files} files ({} KiB), {told} messages to others",
+            "{changes} changes of {files} files ({} KiB), {acknowledged} messages to the outside",
             bytes / 1_024
         )
     }
@@ -108,15 +108,15 @@ impl Timeline {
         for step in steps {
             building.take(step);
         }
-        let Building { files, names, told, .. } = building;
-        Self { end, files, names, told }
+        let Building { files, names, acknowledged, .. } = building;
+        Self { end, files, names, acknowledged }
     }
 
     pub fn cut(&self, random: &mut Random) -> Cut {
         let fate = [Fate::Dropped, Fate::Prefix, Fate::Shuffled, Fate::Torn][random.below(4)];
-        // Right after a promise is where it is broken most easily.
-        let line = if random.chance(50) && !self.told.is_empty() {
-            self.told[random.below(self.told.len())].0 + 1
+        // Right after an acknowledgement a loss is most likely.
+        let line = if random.chance(50) && !self.acknowledged.is_empty() {
+            self.acknowledged[random.below(self.acknowledged.len())].0 + 1
         } else {
             random.below(self.end + 1)
         };
@@ -125,7 +125,7 @@ impl Timeline {
 
     pub fn after(&self, cut: &Cut, random: &mut Random) -> Left {
         let mut names: BTreeMap<&Path, usize> = BTreeMap::new();
-        // Names change in order: the file system's own journal sees to that.
+        // Names change in order, because of the file system's own journal.
         let open = self.names.iter().filter(|it| cut.is_open(it)).count();
         let mut kept_count = match cut.fate {
             Fate::Dropped => 0,
@@ -155,13 +155,14 @@ impl Timeline {
         let files = names
             .into_iter()
             .map(|(path, file)| (path.to_owned(), self.files[file].after(cut, random)));
-        let told = self.told.iter().filter(|it| it.0 < cut.line).map(|it| it.1).max();
-        Left { files: files.collect(), told: told.unwrap_or(0) }
+        let acknowledged =
+            self.acknowledged.iter().filter(|it| it.0 < cut.line).map(|it| it.1).max();
+        Left { files: files.collect(), acknowledged: acknowledged.unwrap_or(0) }
     }
 }
 
 impl Cut {
-    /// Begun, and not yet safe.
+    /// Started, and not yet durable.
     fn is_open<T>(&self, change: &Change<T>) -> bool {
         change.begin < self.line && change.durable.is_none_or(|it| it >= self.line)
     }
@@ -218,7 +219,7 @@ fn put(bytes: &mut Vec<u8>, at: usize, written: &[u8]) {
     bytes[at..end].copy_from_slice(written);
 }
 
-/// Writes some of the sectors only.
+/// Writes only some of the sectors.
 fn tear(bytes: &mut Vec<u8>, at: usize, written: &[u8], random: &mut Random) {
     let mut begin = 0;
     while begin < written.len() {
@@ -230,21 +231,21 @@ fn tear(bytes: &mut Vec<u8>, at: usize, written: &[u8], random: &mut Random) {
     }
 }
 
-/// The run as far as it was read.
+/// The run as far as it was parsed.
 #[derive(Default)]
 struct Building {
     files: Vec<File>,
-    /// Which file has which name now, and how long it is.
+    /// The current file of each name, and its length.
     now: BTreeMap<PathBuf, (usize, usize)>,
     names: Vec<Change<Naming>>,
-    told: Vec<(usize, u64)>,
+    acknowledged: Vec<(usize, u64)>,
 }
 
 impl Building {
     fn take(&mut self, step: Step) {
         let (begin, end) = (step.begin, step.end);
         match step.act {
-            Act::Told { seq } => self.told.push((begin, seq)),
+            Act::Acknowledged { seq } => self.acknowledged.push((begin, seq)),
             Act::Create(path) => {
                 if !self.now.contains_key(&path) {
                     let file = self.files.len();
@@ -296,7 +297,7 @@ impl Building {
         self.files[*file].changes.push(Change { begin, end, durable: None, what });
     }
 
-    /// What was over when the sync began is safe when the sync has ended.
+    /// Everything written before the sync started is durable when the sync has ended.
     fn sync(&mut self, path: &Path, begin: usize, end: usize) {
         if let Some((file, _)) = self.now.get(path) {
             settle(&mut self.files[*file].changes, begin, end, |_| true);
@@ -335,7 +336,7 @@ mod tests {
             write(1, "safe "),
             step(2, Act::Sync("/s/a".into())),
             step(3, Act::Sync("/s".into())),
-            step(4, Act::Told { seq: 3 }),
+            step(4, Act::Acknowledged { seq: 3 }),
             write(5, "lost "),
             write(6, "last"),
         ])
@@ -347,12 +348,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_is_there_and_the_rest_may_be() {
+    fn synced_data_is_there_and_the_rest_may_be() {
         let timeline = timeline();
         for seed in 0..50 {
             let text = |fate| {
                 String::from_utf8(content(&timeline, 7, fate, seed).expect("it has a name"))
-                    .expect("nothing but text is torn here")
+                    .expect("only text is torn here")
             };
             assert_eq!(text(Fate::Dropped), "safe ");
             assert!("safe lost last".starts_with(&text(Fate::Prefix)));
@@ -360,12 +361,18 @@ mod tests {
                 assert!(text(fate).starts_with("safe "), "{fate:?}");
             }
         }
-        assert_eq!(timeline.after(&Cut { line: 4, fate: Fate::Torn }, &mut Random::new(1)).told, 0);
-        assert_eq!(timeline.after(&Cut { line: 5, fate: Fate::Torn }, &mut Random::new(1)).told, 3);
+        assert_eq!(
+            timeline.after(&Cut { line: 4, fate: Fate::Torn }, &mut Random::new(1)).acknowledged,
+            0
+        );
+        assert_eq!(
+            timeline.after(&Cut { line: 5, fate: Fate::Torn }, &mut Random::new(1)).acknowledged,
+            3
+        );
     }
 
     #[test]
-    fn a_name_that_was_not_synced_may_be_missing() {
+    fn an_unsynced_name_may_be_missing() {
         assert_eq!(content(&timeline(), 3, Fate::Dropped, 1), None);
         assert!(content(&timeline(), 4, Fate::Dropped, 1).is_some());
     }

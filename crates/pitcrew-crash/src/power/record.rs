@@ -17,7 +17,7 @@ pub struct Recorded {
     pub truth: Truth,
 }
 
-/// The scene of the rounds, then a stop, and a start over what is there.
+/// The scene of the rounds, then a stop, and a restart.
 pub fn run(binary: &Path) -> Result<Recorded, String> {
     let sandbox = scene::prepare(binary);
     let mut steps = Vec::new();
@@ -74,7 +74,7 @@ fn scene_of_rounds(sandbox: &Sandbox) {
     scene::play(sandbox, scene::Help::Never);
 }
 
-/// So much text that the write-ahead log is full and begins anew.
+/// Enough text to fill and restart the write-ahead log.
 fn bulk(sandbox: &Sandbox) {
     let mut plan = "name = \"bulk\"\n".to_owned();
     for number in 1..=TASKS {

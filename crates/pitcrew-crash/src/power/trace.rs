@@ -1,16 +1,16 @@
-//! What the tracer wrote down, as steps.
+//! Parses the tracer's output into steps.
 
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
 
-/// Something that reached the disk, or somebody outside.
+/// An operation that reached the disk or the outside.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The line on which it began: from here on it may have happened.
+    /// The line on which it started: from here on it may have happened.
     pub begin: usize,
-    /// The line on which it was over: from here on it has.
+    /// The line on which it ended: from here on it has happened.
     pub end: usize,
     pub act: Act,
 }
@@ -34,8 +34,8 @@ pub enum Act {
         to: PathBuf,
     },
     Remove(PathBuf),
-    /// Somebody outside knows that the journal has this entry.
-    Told {
+    /// An entry of the journal was acknowledged to the outside.
+    Acknowledged {
         seq: u64,
     },
 }
@@ -52,21 +52,22 @@ impl Step {
     }
 }
 
-/// The system calls that are recorded.
+/// The recorded system calls.
 pub const CALLS: &str = "openat,lseek,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,\
                          renameat,renameat2,unlink,unlinkat,sendto,sendmsg";
 
-/// A system call, whole.
+/// A complete system call.
 struct Call<'a> {
     thread: &'a str,
     name: &'a str,
     /// Up to the closing parenthesis.
     arguments: &'a str,
-    /// What follows the equals sign.
+    /// The part after the equals sign.
     result: &'a str,
 }
 
-/// Reads lines of `strace -f -y -xx`, and keeps what is about files below `root` and about sockets.
+/// Parses the output of `strace -f -y -xx`, and keeps calls about files below `root` and about
+/// sockets.
 pub fn parse(text: &str, root: &Path) -> Vec<Step> {
     let mut reader = Reader { root, offsets: HashMap::new(), steps: Vec::new() };
     let mut begun: HashMap<&str, (usize, &str)> = HashMap::new();
@@ -90,7 +91,7 @@ pub fn parse(text: &str, root: &Path) -> Vec<Step> {
 
 struct Reader<'a> {
     root: &'a Path,
-    /// Where the next write of a thread goes that says no place.
+    /// The position of a thread's next write without an offset.
     offsets: HashMap<(String, PathBuf), u64>,
     steps: Vec<Step>,
 }
@@ -159,7 +160,7 @@ impl Reader<'_> {
         let Some(path) = descriptor(call.arguments) else { return Vec::new() };
         let mut bytes = strings(call.arguments).collect::<Vec<_>>().concat();
         if path.as_os_str().as_encoded_bytes().starts_with(b"socket:") {
-            return told(&bytes).map(|seq| Act::Told { seq }).into_iter().collect();
+            return acknowledged(&bytes).map(|seq| Act::Acknowledged { seq }).into_iter().collect();
         }
         if !self.is_ours(&path) {
             return Vec::new();
@@ -184,7 +185,7 @@ impl Reader<'_> {
         descriptor(call.arguments).filter(|it| self.is_ours(it))
     }
 
-    /// The journal and the folders of the attempts; the folders themselves too.
+    /// The journal and the folders of the attempts, including the folders themselves.
     fn is_ours(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(self.root) else { return false };
         let first = below.iter().next().unwrap_or_default();
@@ -192,23 +193,24 @@ impl Reader<'_> {
     }
 }
 
-/// The highest entry that a message names: a client is told of it, or an agent works for it.
-fn told(bytes: &[u8]) -> Option<u64> {
+/// The highest entry that a message acknowledges: in an answer to a client, or in a frame to an
+/// agent.
+fn acknowledged(bytes: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(bytes);
     let after = |key: &'static str| {
         let ends: Vec<usize> = text.match_indices(key).map(|it| it.0 + key.len()).collect();
         ends.into_iter().filter_map(|at| leading_number(&text[at..])).collect::<Vec<_>>()
     };
-    let told = after("\"seq\":");
-    // A frame is numbered by the effect that it is sent for, and that by its entry.
+    let acknowledged = after("\"seq\":");
+    // A frame has the number of its effect, which contains the number of its entry.
     let sent = after("{\"send\":{\"id\":").into_iter().filter(|it| *it < ANSWERS);
     let sent = sent.map(|it| it / PER_EFFECT);
-    told.into_iter().chain(sent).max()
+    acknowledged.into_iter().chain(sent).max()
 }
 
-/// From here on frames answer the agent, and are numbered by its output.
+/// Frames from this number on are answers, numbered by the agent's output.
 const ANSWERS: u64 = 1 << 63;
-/// As many frames one effect can have sent.
+/// The largest number of frames for one effect.
 const PER_EFFECT: u64 = 8;
 
 fn leading_number(text: &str) -> Option<u64> {
@@ -219,7 +221,7 @@ fn last_number(arguments: &str) -> u64 {
     arguments.rsplit(", ").next().and_then(|it| it.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The path behind the first descriptor: `7<\x2f...>`.
+/// The path after the first descriptor: `7<\x2f...>`.
 fn descriptor(text: &str) -> Option<PathBuf> {
     let (_, rest) = text.split_once('<')?;
     let (hex, _) = rest.split_once('>')?;
@@ -234,7 +236,7 @@ fn strings(arguments: &str) -> impl Iterator<Item = Vec<u8>> {
     arguments.split('"').skip(1).step_by(2).map(decode)
 }
 
-/// `\x2f\x74` as bytes.
+/// Decodes `\x2f\x74` to bytes.
 fn decode(text: &str) -> Vec<u8> {
     let digit = |it: u8| match it {
         b'0'..=b'9' => it - b'0',
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_overlap_begin_and_end_where_they_did() {
+    fn overlapping_calls_keep_their_start_and_end() {
         let (file, socket) = (hex("/s/journal.db-wal"), hex("socket:[7]"));
         let lines = [
             format!("11 pwrite64(3<{file}>, \"{}\", 2, 4096) = 2", hex("ab")),
@@ -270,13 +272,13 @@ mod tests {
         let wanted = [
             Step { begin: 0, end: 0, act: write },
             Step { begin: 1, end: 3, act: Act::Sync(path) },
-            Step { begin: 2, end: 2, act: Act::Told { seq: 5 } },
+            Step { begin: 2, end: 2, act: Act::Acknowledged { seq: 5 } },
         ];
         assert_eq!(parse(&lines.join("\n"), Path::new("/s")), wanted);
     }
 
     #[test]
-    fn a_write_goes_where_its_thread_has_sought_or_to_the_end() {
+    fn a_write_goes_to_its_threads_position_or_to_the_end() {
         let file = hex("/s/attempts/a");
         let lines = [
             format!("1 write(3<{file}>, \"{}\", 1) = 1", hex("a")),

@@ -1,4 +1,4 @@
-//! What there was when the run had ended, and what must be found of it after a cut.
+//! The final state of the run, and what must be found of it after a cut.
 
 use super::disk::Left;
 use pitcrew_kernel::{State, evolve};
@@ -15,14 +15,14 @@ pub struct Truth {
     /// The folder that was recorded.
     state: PathBuf,
     entries: Vec<Entry>,
-    /// The effects that are open after as many entries.
+    /// The open effects after each number of entries.
     effects: Vec<BTreeSet<EffectId>>,
-    /// Everything that agents said and were told.
+    /// All frames from and to the agents.
     frames: BTreeSet<String>,
 }
 
 impl Truth {
-    /// Reads the state folder of a run that has ended.
+    /// Reads the state folder of a completed run.
     pub fn read(state: &Path, spools: &[PathBuf]) -> Self {
         let journal = SqliteJournal::open(state).expect("the journal opens");
         let entries = journal.read(Seq(0), usize::MAX).expect("the journal reads");
@@ -44,7 +44,7 @@ impl Truth {
         Ok(())
     }
 
-    /// It opens, is sound, and has everything that anybody was told of, and nothing else.
+    /// The journal opens, is consistent, and has all acknowledged entries and no others.
     fn check_journal(&self, left: &Left, folder: &Path) -> Result<(), String> {
         for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
             fs::remove_file(folder.join(name)).ok();
@@ -60,11 +60,14 @@ impl Truth {
         drop(journal);
         integrity(&folder.join("journal.db")).map_err(words)?;
         let count = entries.len();
-        if (count as u64) < left.told {
-            return Err(format!("entry {} was told, and {count} are there", left.told));
+        if (count as u64) < left.acknowledged {
+            return Err(format!(
+                "entry {} was acknowledged, but there are only {count}",
+                left.acknowledged
+            ));
         }
         if self.entries.get(..count) != Some(&entries[..]) {
-            return Err(format!("the {count} entries are not those that were written"));
+            return Err(format!("the {count} entries differ from those that were written"));
         }
         let open: BTreeSet<EffectId> = open.into_iter().map(|it| it.0).collect();
         if open != self.effects[count] {
@@ -73,7 +76,7 @@ impl Truth {
         Ok(())
     }
 
-    /// Every frame that is read is one that was written, whole.
+    /// Every frame that is read was written, and is complete.
     fn check_spool(&self, bytes: &[u8], folder: &Path) -> Result<(), String> {
         let path = folder.join("spool.ndjson");
         fs::write(&path, bytes).map_err(words)?;

@@ -1,4 +1,4 @@
-//! Who is killed, and when.
+//! What is killed, and when.
 
 use super::points::POINTS;
 use crate::random::Random;
@@ -8,11 +8,11 @@ use std::{fmt, fs, time::Duration};
 
 const KILLS_MAX: usize = 4;
 
-/// What happens to a round.
+/// The fault of a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     None,
-    /// The orchestrator kills itself when it comes by this point for the `visit`-th time.
+    /// The orchestrator aborts at the `visit`-th visit of this point.
     Point {
         name: &'static str,
         visit: usize,
@@ -22,7 +22,7 @@ pub enum Trouble {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kill {
-    /// After the one before, in thousandths of the time that an undisturbed scene takes.
+    /// After the previous kill, in thousandths of the duration of an undisturbed scene.
     pub after: u32,
     pub victim: Victim,
 }
@@ -33,12 +33,12 @@ pub enum Victim {
     Shim,
     Git,
     Client,
-    /// All at once, as when the machine goes down.
+    /// All processes at once, as in a crash of the machine.
     Everything,
 }
 
 impl Trouble {
-    /// Every second round dies at a point, and consecutive seeds go through all of them.
+    /// Every second round aborts at a point, and consecutive seeds cover all points.
     pub fn of(seed: u64) -> Self {
         let mut random = Random::new(seed);
         if seed.is_multiple_of(2) {
@@ -75,14 +75,14 @@ impl fmt::Display for Trouble {
 }
 
 impl Victim {
-    /// Kills whoever it is; what was killed.
+    /// Kills the victim; returns what was killed.
     pub fn kill(self, sandbox: &Sandbox) -> Vec<String> {
         let root = sandbox.root().display().to_string();
         let victims = match self {
             Self::Orchestrator => orchestrator(sandbox).into_iter().collect(),
             Self::Shim => first(&root, |it| it.contains(" shim ")),
             Self::Git => first(&root, |it| it.starts_with("git ") || it.contains("/git ")),
-            // Whether a plan went in is not known to who sent it and died.
+            // A client that died does not know whether its plan was accepted.
             Self::Client => first(&root, |it| it.contains(" land ") || it.contains(" answer ")),
             Self::Everything => Process::naming(&root),
         };
@@ -96,12 +96,12 @@ impl Victim {
     }
 }
 
-/// The process that holds the journal, by the number that it wrote there.
+/// The process that holds the journal, by the id in its lock file.
 pub fn orchestrator(sandbox: &Sandbox) -> Option<(Process, String)> {
     let state = sandbox.states().into_iter().next()?;
     let record = fs::read_to_string(state.join("journal.lock")).ok()?;
     let process = Process::of(record.split_ascii_whitespace().next()?.parse().ok()?)?;
-    // The number may be somebody else's by now.
+    // The id may belong to another process by now.
     let root = sandbox.root().display().to_string();
     Process::naming(&root).into_iter().find(|it| it.0 == process)
 }
@@ -116,7 +116,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_seed_repeats_its_round_and_consecutive_ones_reach_every_point() {
+    fn a_seed_repeats_its_round_and_consecutive_seeds_cover_all_points() {
         assert_eq!(Trouble::of(7), Trouble::of(7));
         let mut names = BTreeSet::new();
         for seed in 1_000..1_000 + 2 * POINTS.len() as u64 {

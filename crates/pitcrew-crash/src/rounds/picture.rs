@@ -1,6 +1,6 @@
-//! What there is in the end, and what must be true of it whatever happened before.
+//! The final state of a round, and the invariants that always hold.
 
-use super::scene::{LETTER, PLANS, Told};
+use super::scene::{Acknowledged, LETTER, PLANS};
 use pitcrew_kernel::{State, evolve};
 use pitcrew_model::{
     EffectResult, Entry, Event, Message, MessageKind, MessageStatus, Party, PlanStatus,
@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What every round must end with.
+/// The result that every round must have.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The tree that was landed.
@@ -24,13 +24,13 @@ pub struct Picture {
     /// Every file of the user's working tree.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
     pub refs: Vec<String>,
-    /// The landings, oldest last.
+    /// The landings, newest first.
     pub landings: Vec<String>,
     pub plans: BTreeMap<String, PlanStatus>,
     pub tasks: BTreeMap<String, TaskStatus>,
-    /// What the last attempt of each task has handed out, and what it came to.
+    /// The sub-tasks of each task's last attempt, and their results.
     pub subtasks: BTreeMap<(String, String), (TaskStatus, String)>,
-    /// What was written and read.
+    /// The messages that were sent and read.
     pub messages: BTreeSet<(MessageKind, String)>,
 }
 
@@ -40,7 +40,7 @@ impl Picture {
         let names = sandbox.git(&["for-each-ref", "--format=%(refname)"]);
         let titles = sandbox.git(&["log", "--first-parent", "--format=%s"]);
         let mut landings: Vec<String> = titles.lines().map(str::to_owned).collect();
-        // Which of two plans is landed first is the person's choice.
+        // The user chooses which of two plans lands first.
         landings.sort();
         Self {
             tree: sandbox.git(&["rev-parse", "HEAD^{tree}"]),
@@ -71,10 +71,10 @@ fn subtasks(board: &BoardView) -> BTreeMap<(String, String), (TaskStatus, String
     found
 }
 
-/// The kinds and the words of messages that were read.
+/// The kinds and the text of messages that were read.
 pub type Read = BTreeSet<(MessageKind, String)>;
 
-/// Everything in the folder but what is git's.
+/// Everything in the folder except git's files.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for path in walk(folder, &|it| !it.ends_with(".git")) {
@@ -102,14 +102,14 @@ fn walk(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     found
 }
 
-/// Checks what is left on the disk when the orchestrator has stopped.
-pub fn check_rest(sandbox: &Sandbox, told: &Told) -> Read {
+/// Checks what is left on disk after the orchestrator has stopped.
+pub fn check_rest(sandbox: &Sandbox, acknowledged: &Acknowledged) -> Read {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "the user's tree is clean");
     sandbox.git(&["fsck", "--strict", "--no-progress", "--no-dangling"]);
     let state = sandbox.states().pop().expect("there is a workspace");
     let vault = state.join("vault.git");
     if !locks(&vault).is_empty() {
-        // A git that was killed alone left them; the next orchestrator sweeps them away.
+        // A git process that was killed alone left them; the next orchestrator removes them.
         sandbox.pitcrew(&["gc"]).expect(0);
         sandbox.pitcrew(&["stop"]).expect(0);
     }
@@ -121,12 +121,12 @@ pub fn check_rest(sandbox: &Sandbox, told: &Told) -> Read {
     let checkouts = walk(&sandbox.root().join(".worktrees"), &|_| true);
     let why = kept(&entries);
     assert!(checkouts.is_empty(), "checkouts are left: {checkouts:?}, because {why:?}");
-    let read = check_journal(&journal, &entries, told);
+    let read = check_journal(&journal, &entries, acknowledged);
     check_spools(&state);
     read
 }
 
-/// The checkouts that were kept when they were to be removed, and why.
+/// The results that explain why checkouts were not removed.
 fn kept(entries: &[Entry]) -> Vec<&EffectResult> {
     let results = entries.iter().filter_map(|it| {
         if let Event::EffectEnded { result, .. } = &it.event { Some(result) } else { None }
@@ -134,7 +134,7 @@ fn kept(entries: &[Entry]) -> Vec<&EffectResult> {
     results.filter(|it| matches!(it, EffectResult::CheckoutKept { .. })).collect()
 }
 
-fn check_journal(journal: &SqliteJournal, entries: &[Entry], told: &Told) -> Read {
+fn check_journal(journal: &SqliteJournal, entries: &[Entry], acknowledged: &Acknowledged) -> Read {
     let mut replayed = State::default();
     for entry in entries {
         evolve(&mut replayed, entry);
@@ -156,7 +156,7 @@ fn check_journal(journal: &SqliteJournal, entries: &[Entry], told: &Told) -> Rea
     once("plans that are landed", of(&|it| match_landed(it)), PLANS.len());
     let opened = of(&|it| match_attempt_opened(it));
     once("attempts that ended", of(&|it| match_attempt_ended(it)), opened.len());
-    for request in &told.answered {
+    for request in &acknowledged.answered {
         let kept = entries.iter().any(|it| {
             matches!(&it.event, Event::RequestMoved { request: of, to, .. }
                 if of == request
@@ -167,12 +167,16 @@ fn check_journal(journal: &SqliteJournal, entries: &[Entry], told: &Told) -> Rea
     let deployed = of(&|it| {
         if let Event::TaskDeployed { task, .. } = it { Some(task.to_string()) } else { None }
     });
-    assert!(deployed.len() >= told.deployed.len(), "{deployed:?} of {:?}", told.deployed);
+    assert!(
+        deployed.len() >= acknowledged.deployed.len(),
+        "{deployed:?} of {:?}",
+        acknowledged.deployed
+    );
     check_family(entries);
-    check_messages(entries, told)
+    check_messages(entries, acknowledged)
 }
 
-/// Everything that was handed out has ended, and nobody was told of a result twice.
+/// All sub-tasks have ended, and no result was delivered twice.
 fn check_family(entries: &[Entry]) {
     let (mut open, mut heard) = (BTreeSet::new(), BTreeSet::new());
     for entry in entries {
@@ -184,7 +188,7 @@ fn check_family(entries: &[Entry]) {
             }
         } else if let Event::ResultsHanded { tasks, .. } = &entry.event {
             for task in tasks {
-                assert!(heard.insert(*task), "the result of {task} was told twice");
+                assert!(heard.insert(*task), "the result of {task} was delivered twice");
             }
         }
     }
@@ -192,8 +196,8 @@ fn check_family(entries: &[Entry]) {
     assert!(heard.len() >= 4, "parents heard of {heard:?} only");
 }
 
-/// Each message has one end, and what the person was told is queued is there.
-fn check_messages(entries: &[Entry], told: &Told) -> Read {
+/// Each message has ended once, and all acknowledged messages are in the journal.
+fn check_messages(entries: &[Entry], acknowledged: &Acknowledged) -> Read {
     let (mut queued, mut ended, mut read) = (BTreeMap::new(), BTreeSet::new(), Read::new());
     for entry in entries {
         if let Event::MessageQueued(message) = &entry.event {
@@ -204,7 +208,7 @@ fn check_messages(entries: &[Entry], told: &Told) -> Read {
             assert!(ended.insert(*message), "{message} has ended twice");
             if *to == MessageStatus::Processed {
                 let it: &Message = queued.get(message).expect("what is read was queued");
-                // What the orchestrator says depends on what was disturbed.
+                // The orchestrator's own messages depend on the faults.
                 if it.from != Party::Orchestrator {
                     read.insert((it.kind, it.content.clone()));
                 }
@@ -215,9 +219,9 @@ fn check_messages(entries: &[Entry], told: &Told) -> Read {
     assert!(left.is_empty(), "messages are left: {left:?}");
     let letters = queued.values().filter(|it| it.content == LETTER).count();
     for words in ["Which digit?", "7", "all parts are there", LETTER] {
-        assert!(read.iter().any(|it| it.1 == words), "nobody read `{words}`: {read:?}");
+        assert!(read.iter().any(|it| it.1 == words), "`{words}` was not read: {read:?}");
     }
-    let written = told.written.len();
+    let written = acknowledged.written.len();
     assert!(letters >= written, "{letters} of {written} letters are in the journal");
     read
 }
@@ -256,7 +260,7 @@ fn match_landed(event: &Event) -> Option<String> {
     if let EffectResult::Landed { plan, .. } = result { Some(plan.to_string()) } else { None }
 }
 
-/// No turn was given to an agent twice.
+/// No turn was prompted twice.
 fn check_spools(state: &Path) {
     let mut prompts: BTreeMap<u64, PathBuf> = BTreeMap::new();
     for path in walk(&state.join("attempts"), &|_| true) {
@@ -274,5 +278,5 @@ fn check_spools(state: &Path) {
             }
         }
     }
-    assert!(!prompts.is_empty(), "somebody worked");
+    assert!(!prompts.is_empty(), "at least one agent was prompted");
 }

@@ -1,6 +1,6 @@
-//! The named points of the product at which it is killed.
+//! The named points at which the product is killed.
 
-/// A point, and how often an undisturbed run of the scene comes by.
+/// A point, and how often an undisturbed scene visits it.
 pub struct Point {
     pub name: &'static str,
     pub visits: usize,
@@ -10,7 +10,7 @@ const fn point(name: &'static str, visits: usize) -> Point {
     Point { name, visits }
 }
 
-/// All of them, in the order in which a plan comes by.
+/// All points, in the order in which a plan visits them.
 pub const POINTS: &[Point] = &[
     point("journal-before-append", 100),
     point("journal-appended", 100),
@@ -58,9 +58,9 @@ mod tests {
         }
     }
 
-    /// A point that nobody kills at proves nothing; a name that nobody passes is never reached.
+    /// An unlisted point is never tested; an unknown name is never reached.
     #[test]
-    fn every_point_of_the_product_is_in_the_list() {
+    fn the_list_contains_every_point_of_the_product() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of crates");
         let mut files = Vec::new();
         sources(crates, &mut files);

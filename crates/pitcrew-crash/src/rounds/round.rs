@@ -1,9 +1,9 @@
-//! One round: a fresh home, the scene, and whatever troubles it.
+//! One round: a fresh home, the scene, and a fault.
 
 use super::{
     killer::{Trouble, Victim},
     picture::{Picture, check_rest},
-    scene::{self, Help, Told},
+    scene::{self, Acknowledged, Help},
 };
 use pitcrew_testkit::{Process, Running, Sandbox, eventually};
 use std::{
@@ -14,28 +14,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nothing of a round may be alive for longer than this after its end.
+/// No process of a round may be alive this long after its end.
 const LEFT_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// What a round has shown.
+/// The result of a round.
 pub struct Played {
     pub picture: Picture,
-    /// How long the scene took.
+    /// The duration of the scene.
     pub took: Duration,
-    /// The point was reached, or somebody was there to be killed.
+    /// The point was reached, or a victim was killed.
     pub struck: Vec<String>,
     /// From each start of a command after a kill to its answer.
     pub ready: Vec<Duration>,
 }
 
-/// A round that did not end as it must.
+/// A failed round.
 pub struct Broken {
     pub message: String,
-    /// What there is to look at.
+    /// The folder to examine.
     pub folder: PathBuf,
 }
 
-/// Plays it, and compares its end with that of the `reference`, if there is one.
+/// Runs a round, and compares its result with that of the `reference`, if there is one.
 pub fn play(
     binary: &Path,
     trouble: &Trouble,
@@ -47,7 +47,7 @@ pub fn play(
     if played.is_err() {
         sandbox.keep();
     }
-    // It ends what is left, and complains: what is left was looked at before.
+    // It complains about remaining processes, which were checked before.
     let closed = catch_unwind(AssertUnwindSafe(|| drop(sandbox)));
     let broken = |panic: Box<dyn std::any::Any + Send>| Broken {
         message: words(&*panic),
@@ -75,7 +75,7 @@ fn try_to_play(sandbox: &mut Sandbox, trouble: &Trouble, reference: Option<&Play
     };
     let sandbox = &*sandbox;
     let began = Instant::now();
-    let (told, (struck, ready)) = thread::scope(|scope| {
+    let (acknowledged, (struck, ready)) = thread::scope(|scope| {
         let (over, is_over) = channel::<()>();
         let troubling = scope.spawn(move || match trouble {
             Trouble::None => (Vec::new(), Vec::new()),
@@ -99,23 +99,23 @@ fn try_to_play(sandbox: &mut Sandbox, trouble: &Trouble, reference: Option<&Play
                 (struck, ready)
             }
         });
-        let told = scene::play(sandbox, help);
+        let acknowledged = scene::play(sandbox, help);
         drop(over);
-        (told, troubling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        (acknowledged, troubling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let took = began.elapsed();
     if help == Help::Retries {
-        // A checkout whose last state could not be saved is kept, and told.
+        // A checkout whose last state could not be saved is kept and reported.
         sandbox.pitcrew(&["gc"]).expect(0);
     }
-    let picture = finish(sandbox, &told);
+    let picture = finish(sandbox, &acknowledged);
     if let Some(reference) = reference {
         assert!(picture == reference.picture, "it ends differently: {picture:#?}");
     }
     Played { picture, took, struck, ready }
 }
 
-/// A program that dies under the orchestrator fails what it was for, and that may be a whole plan.
+/// Killing a program under the orchestrator fails its effect, which may fail a whole plan.
 fn needs_help(victim: Victim) -> bool {
     match victim {
         Victim::Git | Victim::Shim | Victim::Everything => true,
@@ -123,7 +123,7 @@ fn needs_help(victim: Victim) -> bool {
     }
 }
 
-/// Starts an orchestrator that will kill itself. Those that come after it will not.
+/// Starts an orchestrator that aborts at a point. Later ones do not.
 fn serve_until(sandbox: &mut Sandbox, name: &str, visit: usize) -> Running {
     let before = visit - 1;
     let action = if before == 0 { "return".into() } else { format!("{before}*off->return") };
@@ -136,7 +136,7 @@ fn serve_until(sandbox: &mut Sandbox, name: &str, visit: usize) -> Running {
     serving
 }
 
-/// Waits for the end of the one that kills itself, or of the scene.
+/// Waits until the orchestrator aborts, or the scene ends.
 fn await_point(
     sandbox: &Sandbox,
     serving: Option<&Running>,
@@ -152,15 +152,15 @@ fn await_point(
     (Vec::new(), Vec::new())
 }
 
-/// How long a command takes that finds nobody to answer it.
+/// How long a command takes that has to start an orchestrator.
 fn time_to_answer(sandbox: &Sandbox) -> Option<Duration> {
     let began = Instant::now();
     let answered = sandbox.pitcrew(&["status"]);
     (answered.code == Some(0)).then(|| began.elapsed())
 }
 
-/// Ends the round, and checks everything that can be checked without comparing.
-fn finish(sandbox: &Sandbox, told: &Told) -> Picture {
+/// Ends the round, and checks all invariants.
+fn finish(sandbox: &Sandbox, acknowledged: &Acknowledged) -> Picture {
     let board = scene::board(sandbox).expect("the board is shown");
     sandbox.pitcrew(&["stop"]).expect(0);
     let root = sandbox.root().display().to_string();
@@ -172,6 +172,6 @@ fn finish(sandbox: &Sandbox, told: &Told) -> Picture {
         assert!(!time_left.is_zero(), "processes are left: {left:?}");
         process.await_end(Duration::from_secs(1).min(time_left));
     }
-    let read = check_rest(sandbox, told);
+    let read = check_rest(sandbox, acknowledged);
     Picture::take(sandbox, &board, read)
 }

@@ -1,4 +1,4 @@
-//! What happens in every round: three plans, and a person who wants them landed.
+//! The scene of every round: three plans, and a user who wants them landed.
 
 use pitcrew_api::paths::{self, BoardQuery};
 use pitcrew_model::{LandingStatus, PlanStatus, RequestId, TaskStatus};
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A person looks again after this long, also when nothing seems to happen.
+/// The user polls at least this often.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A diamond: scripts and a command, a question, a permission, and a check that fails at first.
@@ -35,7 +35,7 @@ region = "asks"
 depends_on = "root"
 script = '''
 ask Which letter?
-unless "the letter a" fail nobody told the letter
+unless "the letter a" fail the letter is missing
 write asks/a.txt <<END
 a
 END
@@ -55,19 +55,19 @@ complete it
 '''
 
 [[task]]
-id = "mended"
-region = "mended"
+id = "fixed"
+region = "fixed"
 depends_on = "root"
 script = '''
-write mended/a.txt <<END
+write fixed/a.txt <<END
 wrong
 END
-when "previous attempt" write mended/a.txt <<END
+when "previous attempt" write fixed/a.txt <<END
 right
 END
 complete it
 '''
-checks = "test ! -e mended || grep -q right mended/a.txt"
+checks = "test ! -e fixed || grep -q right fixed/a.txt"
 
 [[task]]
 id = "counts"
@@ -78,12 +78,12 @@ command = "mkdir -p counts && cat root/a.txt root/a.txt > counts/a.txt"
 [[task]]
 id = "join"
 region = "join"
-depends_on = ["asks", "permits", "mended", "counts"]
-command = "mkdir -p join && cat asks/a.txt permits/a.txt mended/a.txt counts/a.txt > join/a.txt"
+depends_on = ["asks", "permits", "fixed", "counts"]
+command = "mkdir -p join && cat asks/a.txt permits/a.txt fixed/a.txt counts/a.txt > join/a.txt"
 checks = "test ! -e join || test $(wc -l < join/a.txt) = 5"
 "#;
 
-/// Beside it, one whose tasks wait for a person.
+/// A second plan, whose tasks need a manual deployment.
 const MANUAL: &str = r#"
 name = "manual"
 deploy = "manual"
@@ -101,8 +101,8 @@ depends_on = "one"
 command = "mkdir -p two && cat one/a.txt > two/a.txt"
 "#;
 
-/// And one whose workers hand out parts of their work, wait for them or go on, and write to each other.
-/// A next attempt finds what the last one left, so each begins by clearing it away.
+/// A third plan, whose workers spawn sub-tasks, wait for them or not, and send messages to each
+/// other. Each attempt starts by removing what the previous one left.
 const FAMILY: &str = r#"
 name = "family"
 max_attempts = 15
@@ -138,7 +138,7 @@ region = "goes-on"
 script = '''
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "ask", "workspace": "read_only", "blocking": false,
- "script": "tool a2a_notify_orchestrator {\"kind\": \"question\", \"to\": \"parent\", \"message\": \"Which digit?\"}\npause\nunless \"> 7\" fail nobody told the digit\ncomplete took 7"}
+ "script": "tool a2a_notify_orchestrator {\"kind\": \"question\", \"to\": \"parent\", \"message\": \"Which digit?\"}\npause\nunless \"> 7\" fail the digit is missing\ncomplete took 7"}
 END
 write goes-on/a.txt <<END
 meanwhile
@@ -160,7 +160,7 @@ id = "hears"
 region = "hears"
 script = '''
 ask Write to me.
-unless "the letter b" fail nobody wrote
+unless "the letter b" fail there is no letter
 write hears/a.txt <<END
 b
 END
@@ -177,20 +177,20 @@ checks = "test ! -e together || test $(wc -l < together/a.txt) = 5"
 
 pub const PLANS: [(&str, &str); 3] = [("diamond", DIAMOND), ("manual", MANUAL), ("family", FAMILY)];
 
-/// What the person writes to whoever wants to be written to.
+/// The user's message to the agents that ask for one.
 pub const LETTER: &str = "It is the letter b.";
 
-/// Whether work may fail in a way that only a person mends: a program was killed under the
-/// orchestrator, and what it did for a whole plan is not tried again by itself.
+/// Whether some failures need the user: a program was killed under the orchestrator, and its work
+/// for a whole plan is not retried automatically.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Help {
     Never,
     Retries,
 }
 
-/// What the product has acknowledged to the person.
+/// What the product has acknowledged to the user.
 #[derive(Default)]
-pub struct Told {
+pub struct Acknowledged {
     pub answered: Vec<RequestId>,
     /// The questions that were answered with a message.
     pub written: Vec<RequestId>,
@@ -201,7 +201,7 @@ pub fn prepare(binary: &Path) -> Sandbox {
     let sandbox = Sandbox::new(binary.to_str().expect("the path of the binary is text"));
     sandbox.write(".gitignore", "*.secret\n");
     sandbox.commit("ignore secrets");
-    sandbox.write("mine.secret", "nobody else's business\n");
+    sandbox.write("mine.secret", "private\n");
     for (name, text) in PLANS {
         fs::write(plan_path(&sandbox, name), text).expect("a file");
     }
@@ -212,13 +212,13 @@ fn plan_path(sandbox: &Sandbox, name: &str) -> String {
     sandbox.root().join(format!("{name}.toml")).display().to_string()
 }
 
-/// What a command shows. It starts an orchestrator where none runs, and costs more than a look.
+/// The output of a command. Starts an orchestrator if none runs, and costs more than `glance`.
 pub fn board(sandbox: &Sandbox) -> Option<BoardView> {
     let finished = sandbox.pitcrew(&["status", "--all", "--json"]);
     serde_json::from_str(&finished.stdout).ok()
 }
 
-/// The same from whoever answers already; somebody who does has to be started otherwise.
+/// The same from a running orchestrator; `None` if there is none.
 fn glance(sandbox: &Sandbox) -> Option<BoardView> {
     let seen = sandbox.look(&paths::board(BoardQuery { all: true, plan: None }));
     match seen {
@@ -227,26 +227,26 @@ fn glance(sandbox: &Sandbox) -> Option<BoardView> {
     }
 }
 
-/// Plays the person until everything is landed. Commands may fail; what was meant is then tried
-/// again, as far as it did not happen.
-pub fn play(sandbox: &Sandbox, help: Help) -> Told {
-    let (mut told, mut seen) = (Told::default(), 0);
+/// Acts as the user until everything is landed. Commands may fail; they are repeated as far as
+/// needed.
+pub fn play(sandbox: &Sandbox, help: Help) -> Acknowledged {
+    let (mut acknowledged, mut seen) = (Acknowledged::default(), 0);
     eventually("everything is landed", || {
         await_news(sandbox, &mut seen);
         let board = glance(sandbox)?;
         submit_what_is_missing(sandbox, &board);
         if board.workers.iter().any(|it| it.status.is_parked()) {
-            answer(sandbox, &mut told);
+            answer(sandbox, &mut acknowledged);
         }
-        deploy(sandbox, &board, &mut told);
+        deploy(sandbox, &board, &mut acknowledged);
         push(sandbox, &board, help);
         let landed = board.plans.iter().filter(|it| it.landing.status == LandingStatus::Cleaned);
         (landed.count() == PLANS.len()).then_some(())
     });
-    told
+    acknowledged
 }
 
-/// Waits until the journal has grown: to look at a file costs less than to look at the board.
+/// Waits until the journal has grown, which is cheaper than reading the board.
 fn await_news(sandbox: &Sandbox, seen: &mut u64) {
     let until = Instant::now() + LOOK_EVERY;
     eventually("time passes", || {
@@ -262,20 +262,20 @@ fn submit_what_is_missing(sandbox: &Sandbox, board: &BoardView) {
     for (name, _) in PLANS {
         if !board.plans.iter().any(|it| it.name == name) {
             sandbox.pitcrew(&["run", &plan_path(sandbox, name), "--yes", "--detach"]);
-            // The next one only when this one is seen: a plan that went in is not sent again.
+            // The next plan is sent only after this one is visible, so that no plan is sent twice.
             return;
         }
     }
 }
 
-fn answer(sandbox: &Sandbox, told: &mut Told) {
+fn answer(sandbox: &Sandbox, acknowledged: &mut Acknowledged) {
     let Some(inbox) = sandbox.look(paths::INBOX) else { return };
     let inbox: InboxView = serde_json::from_str(&inbox).expect("the inbox is one");
     for request in inbox.open {
         let id = request.id.to_string();
         let finished = match request.ask {
             Ask::Question { .. } if request.task_key.as_deref() == Some("hears") => {
-                write_to(sandbox, &request, told);
+                write_to(sandbox, &request, acknowledged);
                 continue;
             }
             Ask::Question { .. } => sandbox.pitcrew(&["answer", &id, "the letter a"]),
@@ -283,26 +283,28 @@ fn answer(sandbox: &Sandbox, told: &mut Told) {
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::Budget { .. } => continue,
         };
         if finished.code == Some(0) {
-            told.answered.push(request.id);
+            acknowledged.answered.push(request.id);
         }
     }
 }
 
-/// Once for each that asks: the message waits for whoever works on the task.
-fn write_to(sandbox: &Sandbox, request: &OpenRequest, told: &mut Told) {
-    let Some(task) = request.task.filter(|_| !told.written.contains(&request.id)) else { return };
+/// Once for each request: the message is delivered to the task's worker.
+fn write_to(sandbox: &Sandbox, request: &OpenRequest, acknowledged: &mut Acknowledged) {
+    let Some(task) = request.task.filter(|_| !acknowledged.written.contains(&request.id)) else {
+        return;
+    };
     if sandbox.pitcrew(&["message", &task.to_string(), LETTER]).code == Some(0) {
-        told.written.push(request.id);
+        acknowledged.written.push(request.id);
     }
 }
 
-fn deploy(sandbox: &Sandbox, board: &BoardView, told: &mut Told) {
+fn deploy(sandbox: &Sandbox, board: &BoardView, acknowledged: &mut Acknowledged) {
     for key in ["one", "two"] {
         let waits = board.tasks.iter().any(|it| it.key == key && it.status == TaskStatus::Pending);
-        if waits && !told.deployed.iter().any(|it| it == key) {
+        if waits && !acknowledged.deployed.iter().any(|it| it == key) {
             let finished = sandbox.pitcrew(&["deploy", key]);
             if finished.code == Some(0) {
-                told.deployed.push(key.to_owned());
+                acknowledged.deployed.push(key.to_owned());
             }
         }
     }
@@ -321,7 +323,7 @@ fn push(sandbox: &Sandbox, board: &BoardView, help: Help) {
                 assert!(help == Help::Retries, "{id} is {}: {reason}: {board:#?}", plan.status);
                 sandbox.pitcrew(&["retry", &id]);
             }
-            PlanStatus::Cancelled => panic!("nobody cancelled {id}"),
+            PlanStatus::Cancelled => panic!("{id} was cancelled"),
             PlanStatus::Completed
             | PlanStatus::Draft
             | PlanStatus::Clarifying

@@ -1,8 +1,8 @@
-//! How long a task needs from a free slot to the first byte of its prompt at the agent, against a
+//! Measures the time from a free slot to the first byte of the prompt at the agent, compared with a
 //! bare `git worktree add` of the same commit in the same run.
 //!
-//! Without a box, and in one. The agent program's own start is measured apart and taken off. This program is its own agent, and
-//! everything that stands around one.
+//! With and without a sandbox. The start of the agent program itself is measured separately and
+//! subtracted. This program is its own agent and all other programs around it.
 
 mod spawn;
 
@@ -51,7 +51,7 @@ fn main() -> Outcome<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers what it must, and writes down when the prompt came.
+/// Sends the required answers, and records when the prompt arrived.
 fn agent() -> Outcome<()> {
     let mut out = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
@@ -60,8 +60,8 @@ fn agent() -> Outcome<()> {
             Some("initialize") => json!({"protocolVersion": 1, "agentCapabilities": {}}),
             Some("session/new") => json!({"sessionId": "1"}),
             Some("session/prompt") => {
-                fs::write("../told/prompted.part", now().as_nanos().to_string())?;
-                fs::rename("../told/prompted.part", "../told/prompted")?;
+                fs::write("../recorded/prompted.part", now().as_nanos().to_string())?;
+                fs::rename("../recorded/prompted.part", "../recorded/prompted")?;
                 continue;
             }
             _ => continue,
@@ -76,7 +76,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, told) = start(dir.path(), &root, tier)?;
+    let (orchestrator, recorded) = start(dir.path(), &root, tier)?;
     let plan = plan()?;
     orchestrator.handle().command(Actor::Person, plan).await?;
     let has_base = || {
@@ -102,7 +102,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
         })?;
         let alone = agent_alone()?;
         let task = TaskId(round as u64 + 1);
-        let prompted = told.join("prompted");
+        let prompted = recorded.join("prompted");
         let began = now();
         orchestrator.handle().command(Actor::Person, Command::DeployTask { task }).await?;
         wait_until(|| prompted.exists()).await?;
@@ -110,7 +110,7 @@ async fn measure(files: usize, tier: Tier) -> Outcome<String> {
         fs::remove_file(&prompted)?;
         orchestrator.handle().command(Actor::Person, Command::CancelTask { task }).await?;
         wait_until(|| !orchestrator.handle().is_busy()).await?;
-        // The first round warms up and is not counted.
+        // The first round is a warm-up and is not counted.
         if round > 0 {
             git.push(bare);
             own.push(alone);
@@ -141,25 +141,25 @@ fn start(dir: &Path, root: &Path, tier: Tier) -> Outcome<(Orchestrator, PathBuf)
     fs::create_dir_all(dir.join("run"))?;
     let repository = Repository::discover(&Git::default(), root, &Cancel::default())?;
     let id = WorkspaceId::new(repository.root_commit(), repository.root());
-    // The runtime folder is named in the environment, so the user's number is of no use.
+    // The environment sets the runtime folder, so the user id is not needed.
     let dirs = Dirs::from_env(&environment, 0)?.workspace(&id);
     let (mut settings, _) = Settings::load(&Sources::default())?;
     let checkouts = dir.join(".worktrees").join("repository");
-    // Beside its checkout an agent writes down when it was prompted.
-    let told = checkouts.join("told");
-    fs::create_dir_all(&told)?;
-    settings.sandbox.write.push(told.clone());
+    // The agent records the time of its prompt beside its checkout.
+    let recorded = checkouts.join("recorded");
+    fs::create_dir_all(&recorded)?;
+    settings.sandbox.write.push(recorded.clone());
     settings.sandbox.tier = Some(tier);
     if tier == T3 {
-        // Without one it would be measured what is not asked for.
+        // Without a sandbox the result would be for the wrong tier.
         find_box(&env::vars().collect(), &env::current_exe()?)
-            .map_err(|it| format!("there is no box: {}", it.reason))?;
+            .map_err(|it| format!("no sandbox is available: {}", it.reason))?;
     }
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe()?;
     let matrix = pitcrew_model::Matrix::builtin();
     let setup = Setup { program, repository, dirs, settings, matrix, tokens };
-    Ok((Orchestrator::start(setup)?, told))
+    Ok((Orchestrator::start(setup)?, recorded))
 }
 
 fn plan() -> Outcome<Command> {
@@ -178,7 +178,7 @@ fn plan() -> Outcome<Command> {
     }))
 }
 
-/// The agent program without us: start, two questions, two answers.
+/// The agent program alone: start, two requests, two answers.
 fn agent_alone() -> Outcome<f64> {
     timed(|| {
         let questions =
@@ -224,10 +224,10 @@ async fn wait_until(mut condition: impl FnMut() -> bool) -> Outcome<()> {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    Err("it did not happen within a minute".into())
+    Err("the condition did not hold within a minute".into())
 }
 
-/// Since the epoch, so that two processes can compare.
+/// Since the epoch, so that two processes can compare times.
 fn now() -> Duration {
     UNIX_EPOCH.elapsed().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! How long a sub-task needs from the order of its parent to the first byte of its prompt at its
-//! agent, while the parent changes a file between two of them.
+//! Measures the time from a parent's spawn call to the first byte of the prompt at the sub-task's
+//! agent, while the parent changes a file between two spawns.
 
 use crate::{
     Outcome, agent_alone, git_in, make_repository, median, milliseconds, now, plan, start, timed,
@@ -17,20 +17,20 @@ use std::{
     time::Duration,
 };
 
-/// With the first one, which is not counted, fewer than one worker may hand out.
+/// With the first one, which is not counted, this is below the limit per worker.
 const ROUNDS: usize = 8;
 
 pub async fn measure(files: usize) -> Outcome<Vec<String>> {
     let dir = tempfile::tempdir()?;
     let root = dir.path().join("repository");
     make_repository(&root, files)?;
-    let (orchestrator, told) = start(dir.path(), &root, Tier::T3)?;
+    let (orchestrator, recorded) = start(dir.path(), &root, Tier::T3)?;
     orchestrator.handle().command(Actor::Person, plan()?).await?;
     let view = || orchestrator.handle().views().board.plan_view(PlanId(1));
     wait_until(|| view().is_some_and(|it| it.base.is_some())).await?;
     let mut rows = Vec::new();
     for (task, workspace) in [(TaskId(1), Workspace::ReadOnly), (TaskId(2), Workspace::Isolated)] {
-        let place = Place { dir: dir.path(), root: &root, prompted: told.join("prompted") };
+        let place = Place { dir: dir.path(), root: &root, prompted: recorded.join("prompted") };
         rows.push(rounds(&orchestrator, &place, task, workspace, files).await?);
     }
     orchestrator.stop().await;
@@ -40,7 +40,7 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
 struct Place<'a> {
     dir: &'a Path,
     root: &'a Path,
-    /// An agent that was prompted writes down when.
+    /// Waits until a prompted agent has recorded the time.
     prompted: PathBuf,
 }
 
@@ -79,7 +79,7 @@ async fn rounds(
         handle.command(Actor::Worker(worker), order).await?;
         let took = place.prompted().await?.saturating_sub(began);
         end_child(orchestrator, workspace).await?;
-        // The first round makes what the others use again, and is not counted.
+        // The first round fills caches and is not counted.
         if round > 0 {
             git.push(bare);
             ours.push(milliseconds(took) - alone);
@@ -100,8 +100,8 @@ fn parent(orchestrator: &Orchestrator, task: TaskId) -> Outcome<(AttemptId, Work
     Ok((attempt.id, attempt.worker, path.into()))
 }
 
-/// Cancels the newest sub-task and waits until its agent is gone and its work is put away: the next
-/// one is not to wait for this one.
+/// Cancels the newest sub-task and waits until its agent is gone and its work is saved, so that the
+/// next one does not wait for it.
 async fn end_child(orchestrator: &Orchestrator, workspace: Workspace) -> Outcome<()> {
     let handle = orchestrator.handle();
     let board = || handle.views().board.view(pitcrew_runtime::now(), Scope::All);

@@ -1,8 +1,7 @@
-//! Which part of a checkout an agent can write, and which it can see, where its box is to hold it to
-//! its zone.
+//! The parts of a checkout that a sandboxed agent may write and see, derived from its zone.
 //!
-//! What git ignores belongs to nobody: it is never integrated, and builds put there what they make.
-//! Links in a checkout are never followed.
+//! Files that git ignores are in no zone: they are never integrated, and builds write there. Links
+//! in a checkout are never followed.
 
 use pitcrew_model::{RepoPath, Tier, Zone};
 use pitcrew_process::read_plain;
@@ -11,25 +10,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What git itself reads in a folder.
+/// Files that git itself reads in a folder.
 const OF_GIT: &[&str] = &[".git", ".gitignore", ".gitattributes", ".gitmodules"];
 
-/// What git's list of ignored names has at most.
+/// The largest ignore file that is read.
 const IGNORE_BYTES_MAX: u64 = 64 * 1_024;
 
-/// The paths of a checkout that alone are to be written. Nothing where that is all of it.
+/// The writable paths of a checkout, or `None` if all of it is writable.
 pub fn writable(checkout: &Path, zone: &Zone, tier: Tier) -> Option<Vec<PathBuf>> {
     if zone.region.is_empty() || zone.region.iter().any(RepoPath::is_root) {
         return None;
     }
     let ignored = Ignored::of(checkout);
     if tier < Tier::T3 {
-        // Without a box nobody could make them: that takes the right to write all beside them.
+        // Without a sandbox they could not be created: that needs write access to the parent
+        // folder.
         for name in ignored.folders() {
             fs::create_dir(checkout.join(name)).ok();
         }
     }
-    // Many names are shared in case they are there; one that is not must not open all beside it.
+    // Shared paths may not exist; a missing one must not make its parent writable.
     let shared = zone.shared.iter().filter(|it| is_there(checkout, it.as_str()));
     let own = zone.region.iter().chain(shared).map(|it| it.as_str().to_owned());
     let of_builds = parents(zone).into_iter().flat_map(|it| ignored.there(checkout, &it));
@@ -39,7 +39,7 @@ pub fn writable(checkout: &Path, zone: &Zone, tier: Tier) -> Option<Vec<PathBuf>
     Some(paths)
 }
 
-/// Folders that builds make. What git ignores besides may be kept in a repository all the same.
+/// Folders that builds create. Other ignored files may still be tracked in a repository.
 const BUILDS: &[&str] = &[
     ".gradle",
     ".mypy_cache",
@@ -55,15 +55,15 @@ const BUILDS: &[&str] = &[
     "venv",
 ];
 
-/// Of these, what others put there and builds only use.
+/// Of these, folders with installed packages, which builds only read.
 const PACKAGES: &[&str] = &[".venv", "node_modules", "venv"];
 
-/// What whoever is not alone in a checkout writes there: the files that it was given, and at the top what
-/// builds make, if the user's repository ignores it. That no agent can change.
+/// The writable paths of an agent in a shared checkout: the files it was given, and the build
+/// outputs at the top, if the user's repository ignores them. No agent can change that repository.
 pub fn leased(checkout: &Path, files: &[RepoPath], root: &Path) -> Vec<PathBuf> {
     let ignored = Ignored::of(root);
-    // Whoever finds an empty folder where others put packages takes them for installed: what is made is
-    // made where nobody else works.
+    // An empty folder for packages would look like installed packages: such folders are created
+    // only where an agent works alone.
     let make = |it: &&str| files.is_empty() && !PACKAGES.contains(it);
     let builds = BUILDS.iter().filter(|it| ignored.names(it, it));
     let builds = builds.map(|it| if make(it) { format!("{it}/") } else { (*it).to_owned() });
@@ -75,7 +75,7 @@ fn is_there(checkout: &Path, path: &str) -> bool {
     fs::symlink_metadata(checkout.join(path)).is_ok()
 }
 
-/// The topmost paths of a checkout that a worker of this zone has no business with.
+/// The topmost paths of a checkout outside a worker's zone.
 pub fn foreign(checkout: &Path, zone: &Zone) -> Vec<String> {
     if zone.is_everything() {
         return Vec::new();
@@ -85,7 +85,7 @@ pub fn foreign(checkout: &Path, zone: &Zone) -> Vec<String> {
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(checkout.join(&folder)).into_iter().flatten().flatten() {
-            // A name that is no text is in no zone, and nothing could name it.
+            // A name that is not UTF-8 is in no zone.
             let Ok(name) = entry.file_name().into_string() else { continue };
             let path = within(&folder, &name);
             let is_folder = entry.file_type().is_ok_and(|it| it.is_dir());
@@ -115,7 +115,7 @@ fn below(folder: &str, path: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|it| it.starts_with('/'))
 }
 
-/// The folders above the region, with the root of the checkout.
+/// The folders above the region, including the root of the checkout.
 fn parents(zone: &Zone) -> Vec<String> {
     let above = zone.region.iter().flat_map(|it| Path::new(it.as_str()).ancestors().skip(1));
     let mut above: Vec<String> = above.map(|it| it.display().to_string()).collect();
@@ -124,11 +124,11 @@ fn parents(zone: &Zone) -> Vec<String> {
     above
 }
 
-/// What the topmost list of ignored names says in plain words; patterns are left to git.
+/// The literal entries of the topmost ignore file; patterns are left to git.
 struct Ignored(Vec<Line>);
 
 struct Line {
-    /// Of the checkout where it has a slash, else of any folder.
+    /// Relative to the checkout if it has a slash, else in any folder.
     path: String,
     anchored: bool,
     is_folder: bool,
@@ -141,7 +141,7 @@ impl Ignored {
         Self(String::from_utf8_lossy(&bytes).lines().filter_map(Line::read).collect())
     }
 
-    /// Folders at the top that builds may want to make.
+    /// Top-level folders that builds may create.
     fn folders(&self) -> impl Iterator<Item = &str> {
         let at_top = self.0.iter().filter(|it| it.is_folder && !it.path.contains('/'));
         at_top.map(|it| it.path.as_str())
@@ -151,7 +151,7 @@ impl Ignored {
         self.0.iter().any(|it| if it.anchored { it.path == path } else { it.path == name })
     }
 
-    /// What of it is in a folder of the checkout.
+    /// The entries that exist in a folder of the checkout.
     fn there(&self, checkout: &Path, folder: &str) -> Vec<String> {
         let named = self.0.iter().filter(|it| folder.is_empty() || !it.anchored);
         let named = named.map(|it| within(folder, &it.path));
@@ -166,7 +166,7 @@ impl Line {
         let path = RepoPath::parse(line.trim_start_matches('/')).ok().filter(|_| is_name)?;
         let path = (!path.is_root()).then(|| path.as_str().to_owned())?;
         let anchored = line.trim_end_matches('/').contains('/');
-        // Build folders are often named without a slash; what has a dot may be a file.
+        // Build folders are often written without a slash; a name with a dot may be a file.
         let is_folder = line.ends_with('/') || !path.contains('.');
         Some(Self { path, anchored, is_folder })
     }
@@ -196,7 +196,7 @@ mod tests {
         Zone { region: paths(region), shared: paths(shared), denied: paths(denied) }
     }
 
-    fn told(checkout: &Path, paths: Option<Vec<PathBuf>>) -> Vec<String> {
+    fn shown(checkout: &Path, paths: Option<Vec<PathBuf>>) -> Vec<String> {
         let paths = paths.expect("it is held").into_iter();
         let within =
             paths.map(|it| it.strip_prefix(checkout).expect("within").display().to_string());
@@ -204,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_is_written_with_what_is_shared_and_what_builds_make() {
+    fn shared_paths_and_build_outputs_are_writable_too() {
         let folder = checkout();
         let zone = zone(&["web/app"], &["Cargo.toml", "none"], &[]);
-        let of = |tier| told(folder.path(), writable(folder.path(), &zone, tier));
+        let of = |tier| shown(folder.path(), writable(folder.path(), &zone, tier));
         assert_eq!(of(Tier::T3), [".env", "Cargo.toml", "web/app", "web/node_modules"]);
         let expected =
             [".env", "Cargo.toml", "node_modules", "target", "web/app", "web/node_modules"];
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn who_may_write_everything_is_not_held() {
+    fn a_zone_of_everything_is_not_restricted() {
         let folder = checkout();
         assert_eq!(writable(folder.path(), &zone(&[], &[], &["core"]), Tier::T3), None);
         assert_eq!(writable(folder.path(), &zone(&["."], &[], &[]), Tier::T3), None);
     }
 
     #[test]
-    fn what_is_foreign_is_found_at_its_top_and_what_git_needs_is_not() {
+    fn hidden_paths_are_topmost_and_exclude_gits_files() {
         let folder = checkout();
         let of = |zone: &Zone| foreign(folder.path(), zone);
         let ui = zone(&["ui"], &["Cargo.toml"], &["ui/keys"]);

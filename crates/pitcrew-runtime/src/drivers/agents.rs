@@ -1,4 +1,4 @@
-//! Agents: started behind a shim, or found there, given turns, interrupted, stopped.
+//! Agents: started behind a shim or reattached, prompted, interrupted, stopped.
 
 mod launch;
 mod ahead;
@@ -10,19 +10,19 @@ mod pump;
 mod reach;
 mod reattach;
 mod unpack;
-mod worker_doors;
+mod worker_sockets;
 
 pub use http_tools::{HttpTools, OpenTools, ToolsAt};
-pub use launch::{AgentSetup, Given, Wanted};
+pub use launch::{AgentResources, AgentSetup, SpawnRequest};
 pub use login::tool_folders;
-pub use reattach::{Found, Held};
-pub use worker_doors::{WorkerDoor, WorkerDoors};
+pub use reattach::{PreviousAgent, ReattachOutcome};
+pub use worker_sockets::{WorkerSocket, WorkerSockets};
 
 use super::Symbols;
 use crate::{Handle, confinement, log::Log};
 use ahead::AllAhead;
 use live::{Live, Phase};
-use login::{Logins, Turn};
+use login::{LoginPermit, Logins};
 use pitcrew_acp::{Launch, Need, Session, SessionEvents};
 use pitcrew_config::{BackendSettings, WorkspaceDirs, user_environment};
 use pitcrew_model::{
@@ -46,9 +46,9 @@ use unpack::Unpacked;
 
 const STOP_GRACE: Duration = Duration::from_millis(limits::STOP_GRACE_MS);
 const CANCEL_GRACE: Duration = Duration::from_millis(limits::CANCEL_GRACE_MS);
-/// How long a shim may take to notice that nobody comes, and to end its agent.
+/// How long a shim may take to notice the expired lease and end its agent.
 const LEFT_OVER_MAX: Duration = Duration::from_secs(15);
-/// Between two tries to get something across.
+/// The pause between two attempts to deliver something.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 pub struct Agents {
@@ -59,7 +59,7 @@ pub struct Agents {
     unpacked: Unpacked,
     live: Mutex<HashMap<WorkerId, Arc<Live>>>,
     ahead: Mutex<AllAhead>,
-    /// The ends of those that were stopped and have something to give back yet.
+    /// Cleanup of stopped agents that have not exited yet.
     leaving: Mutex<JoinSet<()>>,
 }
 
@@ -81,12 +81,12 @@ impl Agents {
         Self { handle, setup, symbols, logins, unpacked, live, ahead, leaving }
     }
 
-    /// Where the things of the workspace are.
+    /// The folders of the workspace.
     pub fn dirs(&self) -> &WorkspaceDirs {
         &self.setup.dirs
     }
 
-    /// An agent is about to be started. From now on it can be given up and stopped.
+    /// Registers an agent that is about to start. It can be cancelled and stopped from now on.
     pub fn announce(&self, worker: WorkerId, attempt: AttemptId) {
         self.live().insert(worker, Arc::new(Live::new(attempt)));
     }
@@ -97,7 +97,7 @@ impl Agents {
         self.handle.views().board.live_attempts().chain(ours).collect()
     }
 
-    /// A turn is about to begin. From now on it can be interrupted.
+    /// Registers a turn that is about to start. It can be interrupted from now on.
     pub fn announce_turn(&self, worker: WorkerId, prompt: EffectId) {
         if let Some(live) = self.find(worker) {
             live.turn.send_replace(Some(prompt));
@@ -109,7 +109,7 @@ impl Agents {
         effect: EffectId,
         worker: WorkerId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &str,
     ) -> EffectResult {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
@@ -127,7 +127,8 @@ impl Agents {
         }
     }
 
-    /// From now on the agent can be spoken to, and is listened to. `note` was told before.
+    /// From now on the agent can be prompted and its events are handled. `note` was reported
+    /// before.
     fn hold(
         self: &Arc<Self>,
         live: &Live,
@@ -144,19 +145,19 @@ impl Agents {
         &self,
         live: &Live,
         (effect, worker): (EffectId, WorkerId),
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
     ) -> Result<(Session, SessionEvents), Failure> {
-        // Others may have to refresh their common login first.
+        // Other agents may have to refresh the shared login first.
         let ready = async {
             let prepared = self.taken(live.attempt).await;
-            self.turn(live.attempt, &wanted.backend).await.map(|it| (prepared, it))
+            self.acquire_login(live.attempt, &wanted.backend).await.map(|it| (prepared, it))
         };
-        let (prepared, turn) = tokio::select! {
+        let (prepared, permit) = tokio::select! {
             ready = ready => ready?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
         };
-        self.logins.make_home(live.attempt, turn).await.map_err(|it| no_home(&it))?;
+        self.logins.make_home(live.attempt, permit).await.map_err(|it| no_home(&it))?;
         let launch = tokio::select! {
             launch = self.launch(effect, live.attempt, wanted, path) => launch?,
             () = live.over.notified() => return Err(self.given_up(live.attempt).await),
@@ -170,21 +171,21 @@ impl Agents {
         }
     }
 
-    /// What the agent is started with. Its home is there.
+    /// Everything needed to start the agent. Its home exists.
     async fn launch(
         &self,
         effect: EffectId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
     ) -> Result<Launch, Failure> {
-        self.setup.doors.open(attempt).map_err(|error| {
-            let exit = format!("its socket could not be opened: {error}");
+        self.setup.sockets.open(attempt).map_err(|error| {
+            let exit = format!("failed to open its socket: {error}");
             Failure::AgentExited { exit, output: String::new() }
         })?;
         let given = match self.setup.of(&wanted.backend) {
-            Some((name, backend)) => self.given(attempt, name, backend).await,
-            None => Given::default(),
+            Some((name, backend)) => self.resources(attempt, name, backend).await,
+            None => AgentResources::default(),
         };
         if self.setup.policy.tier > Tier::T1 {
             self.setup.network.found().await;
@@ -195,33 +196,42 @@ impl Agents {
         Ok(launch)
     }
 
-    /// What was made for an agent, and for all of its kind.
-    async fn given(&self, attempt: AttemptId, name: &str, backend: &BackendSettings) -> Given {
+    /// The resources of an agent, and those shared by all of its backend.
+    async fn resources(
+        &self,
+        attempt: AttemptId,
+        name: &str,
+        backend: &BackendSettings,
+    ) -> AgentResources {
         let mut env = self.logins.variables(attempt, backend);
-        // Where nothing holds agents, one of them could write what all others run.
+        // Without a sandbox one agent could write programs that all others run.
         let unpacked = match self.setup.policy.tier {
             Tier::T1 => None,
             Tier::T2 | Tier::T3 => self.unpacked.variable(name, backend, &user_environment()).await,
         };
         let read = unpacked.iter().map(|it| it.1.clone()).collect();
         env.extend(unpacked.map(|(variable, place)| (variable, place.display().to_string())));
-        Given { env, read }
+        AgentResources { env, read }
     }
 
     async fn given_up(&self, attempt: AttemptId) -> Failure {
-        // The next order may rely on that nothing of it runs any more.
+        // The next effect may rely on that nothing of it runs.
         self.end_left_over(attempt).await;
         Failure::Cancelled { by: "orchestrator".into() }
     }
 
-    async fn turn(&self, attempt: AttemptId, backend: &Backend) -> Result<Option<Turn>, Failure> {
+    async fn acquire_login(
+        &self,
+        attempt: AttemptId,
+        backend: &Backend,
+    ) -> Result<Option<LoginPermit>, Failure> {
         match self.setup.of(backend) {
-            Some((name, backend)) => Ok(self.logins.turn(attempt, name, backend).await?),
+            Some((name, backend)) => Ok(self.logins.acquire(attempt, name, backend).await?),
             None => Ok(None),
         }
     }
 
-    /// A start that is under way for this attempt is of no use any more.
+    /// Cancels a start of this attempt that is in progress.
     pub fn give_up(&self, attempt: AttemptId) {
         self.expect_nobody(attempt);
         for live in self.live().values().filter(|it| it.attempt == attempt) {
@@ -237,8 +247,10 @@ impl Agents {
         order: Option<&BuiltinOrder>,
     ) -> EffectResult {
         let Some((live, session)) = self.session(worker) else {
-            let stop =
-                StopReason::Error { cause: ErrorCause::Other, message: "the agent is gone".into() };
+            let stop = StopReason::Error {
+                cause: ErrorCause::Other,
+                message: "the agent has exited".into(),
+            };
             let (usage, last_words) = (Usage::default(), String::new());
             return EffectResult::TurnEnded { worker, stop, usage, last_words };
         };
@@ -248,7 +260,7 @@ impl Agents {
         };
         match ended {
             Ok(end) => {
-                self.tell_needs(effect, worker, end.needs).await;
+                self.report_needs(effect, worker, end.needs).await;
                 let (stop, usage, last_words) = (end.stop, end.usage, end.last_words);
                 EffectResult::TurnEnded { worker, stop, usage, last_words }
             }
@@ -258,17 +270,17 @@ impl Agents {
         }
     }
 
-    /// Before the end of the turn is told: what it asks for decides what comes next. Named after the
-    /// turn, so that whoever tells it again tells the same.
-    async fn tell_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
+    /// Runs before the end of the turn is reported, because the questions decide what comes next.
+    /// They are named after the turn, so that a repeated report is the same.
+    async fn report_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
         for (index, Need { symbol, from }) in needs.into_iter().enumerate() {
             let (nonce, context) = (format!("need-{}-{index}", turn.0), from.unwrap_or_default());
             self.handle.signal(Signal::QueryHeard { worker, nonce, symbol, context }).await;
         }
     }
 
-    /// The end of a turn is told, so what follows it may be told too.
-    pub fn turn_told(&self, worker: WorkerId) {
+    /// The end of a turn was reported, so later events may be reported too.
+    pub fn turn_reported(&self, worker: WorkerId) {
         if let Some(live) = self.find(worker) {
             live.turn.send_replace(None);
         }
@@ -286,15 +298,15 @@ impl Agents {
         EffectResult::PermissionAnswered { worker }
     }
 
-    /// Asks for the end of the turn; an agent that does not care is ended instead. A turn that was
-    /// ordered after the interrupt is another one, and none of its business.
+    /// Asks the agent to end the turn; one that does not react is killed. A turn that started after
+    /// the interrupt is not affected.
     pub async fn interrupt(&self, effect: EffectId, worker: WorkerId) -> EffectResult {
         if let Some((live, session)) = self.session(worker) {
             let mut turn = live.turn.subscribe();
             let is_over = |turn: &Option<EffectId>| turn.is_none_or(|it| it > effect);
             let until = Instant::now() + CANCEL_GRACE;
-            // The turn may be announced and its prompt not be sent yet, so it is asked again; the
-            // shim passes it on once.
+            // The turn may be registered before its prompt is sent, so this is repeated; the shim
+            // forwards it once.
             while !is_over(&turn.borrow_and_update()) {
                 if Instant::now() >= until {
                     session.stop(STOP_GRACE).await;
@@ -329,7 +341,7 @@ impl Agents {
         EffectResult::AgentStopped { worker, exit }
     }
 
-    /// Nothing of an agent runs any more. What is left of it is waited for when we end.
+    /// Nothing of the agent runs. Its remaining cleanup is awaited at shutdown.
     fn let_leave(&self, attempt: AttemptId) {
         let dir = self.setup.dirs.attempt(attempt);
         let mut leaving = self.leaving();
@@ -337,7 +349,7 @@ impl Agents {
         leaving.spawn(async move { until_gone(&dir).await });
     }
 
-    /// Whose agent this is, while we know it.
+    /// The attempt of a worker, while it is known.
     pub fn attempt(&self, worker: WorkerId) -> Option<AttemptId> {
         self.find(worker).map(|it| it.attempt)
     }
@@ -352,25 +364,25 @@ impl Agents {
         leaving.join_all().await;
     }
 
-    /// Ends an agent that has lost us: one of an earlier orchestrator, or one whose start was given
-    /// up.
+    /// Ends an agent without an owner: one of an earlier orchestrator, or one whose start was
+    /// cancelled.
     pub async fn end_left_over(&self, attempt: AttemptId) {
         end_shim(&self.setup.dirs.attempt(attempt), STOP_GRACE, LEFT_OVER_MAX).await;
     }
 
     /// Removes the sockets of workers that are gone.
     pub fn remove_left_over(&self, live: &BTreeSet<AttemptId>) {
-        self.setup.doors.remove_left_over(live);
+        self.setup.sockets.remove_left_over(live);
     }
 
-    /// What an agent was started with holds its token and its keys; nobody needs it any more.
+    /// Deletes an agent's start files with its token and keys; they are no longer needed.
     pub fn forget_secrets(&self, attempt: AttemptId) {
         pitcrew_process::forget_spec(&self.setup.dirs.attempt(attempt));
-        self.setup.doors.close(attempt);
+        self.setup.sockets.close(attempt);
         self.logins.end(attempt);
     }
 
-    /// A start that broke leaves nothing that others could wait for, and no agent.
+    /// A panicked start must leave no agent, and no state that others would wait for.
     pub async fn lose(&self, subject: Subject) {
         if let Subject::Starting(attempt, worker) = subject {
             self.forget(worker);
@@ -392,7 +404,7 @@ impl Agents {
         let live = self.live().remove(&worker);
         if let Some(live) = live {
             live.phase.send_replace(Phase::Gone);
-            self.setup.doors.close(live.attempt);
+            self.setup.sockets.close(live.attempt);
         }
     }
 
@@ -405,8 +417,8 @@ impl Agents {
     }
 }
 
-/// Trouble of ours, which another attempt may not meet.
+/// A problem on our side, which another attempt may not have.
 fn no_home(error: &io::Error) -> Failure {
-    let exit = format!("no private home could be made for it: {error}");
+    let exit = format!("failed to create its private home: {error}");
     Failure::AgentExited { exit, output: String::new() }
 }

@@ -1,7 +1,8 @@
-//! Reads what the ways out of the boxes write down, and tells it.
+//! Reports the network decisions that the egress proxies record.
 //!
-//! The record of an attempt, or of a plan's own checks, is appended to by processes that outlive us. How far it is told stands
-//! in the journal, so an orchestrator that begins goes on there.
+//! Processes that outlive us append to the record of an attempt, or of a plan's own checks. The
+//! journal contains the position up to which it was reported, so a new orchestrator continues
+//! there.
 
 use crate::Handle;
 use pitcrew_config::WorkspaceDirs;
@@ -16,12 +17,12 @@ use std::{
 };
 use tokio::time::MissedTickBehavior;
 
-/// Between two looks.
+/// The polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// What is read of one record at a time.
+/// The largest part of one record that is read at a time.
 const READ_BYTES_MAX: u64 = 256 * 1_024;
 
-/// Tells every decision once, until it is aborted.
+/// Reports every decision once, until aborted.
 pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
     let mut known: BTreeMap<EgressOf, u64> = BTreeMap::new();
     let mut look = tokio::time::interval(LOOK_EVERY);
@@ -29,38 +30,37 @@ pub async fn watch(handle: Handle, dirs: WorkspaceDirs) {
     loop {
         look.tick().await;
         let open: BTreeMap<EgressOf, u64> = handle.views().board.open_records().collect();
-        // Of one that has ended since the last look, what it did last is told too.
+        // An attempt that has ended since the last poll is read once more.
         let ended: Vec<EgressOf> =
             known.keys().filter(|it| !open.contains_key(it)).copied().collect();
-        for (whose, told) in open {
-            let from = known.entry(whose).or_insert(told);
-            *from = tell(&handle, &dirs, whose, *from).await;
+        for (whose, reported) in open {
+            let from = known.entry(whose).or_insert(reported);
+            *from = report(&handle, &dirs, whose, *from).await;
         }
         for whose in ended {
             if let Some(from) = known.remove(&whose) {
-                tell(&handle, &dirs, whose, from).await;
+                report(&handle, &dirs, whose, from).await;
             }
         }
     }
 }
 
-/// Tells now what the ways out have written down: whoever hears of the end of a step has heard
-/// before what was refused in it.
-pub async fn tell_all(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf) {
-    let told = handle.views().board.open_records().find(|it| it.0 == whose);
-    if let Some((_, from)) = told {
-        tell(handle, dirs, whose, from).await;
+/// Reports all recorded decisions now, so that a step's refusals are reported before its end.
+pub async fn report_all(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf) {
+    let record = handle.views().board.open_records().find(|it| it.0 == whose);
+    if let Some((_, from)) = record {
+        report(handle, dirs, whose, from).await;
     }
 }
 
-/// Tells what was written after `from`, and returns how far it is told now.
-async fn tell(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf, from: u64) -> u64 {
+/// Reports what was written after `from`, and returns the new position.
+async fn report(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf, from: u64) -> u64 {
     let path = ledger_path(&match whose {
         EgressOf::Attempt(attempt) => dirs.attempt(attempt),
         EgressOf::Plan(plan) => dirs.checks(plan),
     });
     let read = tokio::task::spawn_blocking(move || decisions(&path, whose, from));
-    // What cannot be read now is read at the next look.
+    // What cannot be read now is read in the next poll.
     let Ok(Ok((decisions, end))) = read.await else { return from };
     for decision in decisions {
         handle.signal(Signal::EgressDecided(decision)).await;
@@ -68,7 +68,7 @@ async fn tell(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf, from: u64)
     end
 }
 
-/// The decisions in the whole lines after `from`, and where those end.
+/// The decisions in the complete lines after `from`, and the end of those lines.
 fn decisions(path: &Path, whose: EgressOf, from: u64) -> io::Result<(Vec<EgressDecision>, u64)> {
     if path.metadata()?.len() <= from {
         return Ok((Vec::new(), from));
@@ -81,7 +81,7 @@ fn decisions(path: &Path, whose: EgressOf, from: u64) -> io::Result<(Vec<EgressD
     let mut decisions = Vec::new();
     for line in bytes.split_inclusive(|it| *it == b'\n').filter(|it| it.ends_with(b"\n")) {
         end += line.len() as u64;
-        // What was cut by a crash is no line of ours, and one without requests tells only bytes.
+        // A line that was cut by a crash is skipped; one without requests only counts bytes.
         let line = serde_json::from_slice(line).ok().filter(|it: &EgressLine| it.count > 0);
         decisions.extend(line.map(|it| EgressDecision {
             whose,
@@ -103,7 +103,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn whole_lines_are_told_once_and_torn_ones_are_passed_over() {
+    fn complete_lines_are_reported_once_and_torn_ones_skipped() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = ledger_path(folder.path());
         let line = |host: &str, count: u32| {
@@ -128,7 +128,7 @@ mod tests {
         };
         let (found, end) = hosts(0);
         assert_eq!(found, [("a.example".to_owned(), one.len() as u64 + 1)]);
-        assert_eq!(hosts(end), (Vec::new(), end), "the last line is not whole yet");
+        assert_eq!(hosts(end), (Vec::new(), end), "the last line is incomplete");
         let text = fs::read_to_string(&path).expect("the file") + "\n";
         fs::write(&path, &text).expect("a file");
         let expected = vec![("b.example".to_owned(), text.len() as u64)];

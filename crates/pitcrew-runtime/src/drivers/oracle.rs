@@ -1,4 +1,4 @@
-//! Questions of agents, put to the index of their checkouts. Who is asked next is not decided here.
+//! Answers agents' questions from the index of their checkouts. Does not decide who is asked next.
 
 mod place;
 
@@ -6,7 +6,7 @@ use super::{SymbolQuestion, Symbols};
 use pitcrew_model::{OracleAnswer, RepoPath};
 use std::{fs, path::Path};
 
-/// What somebody who works in a checkout wants to know.
+/// A question about the code in a checkout.
 pub struct Consult {
     pub checkout: String,
     pub symbol: String,
@@ -14,7 +14,7 @@ pub struct Consult {
     pub region: Vec<RepoPath>,
 }
 
-/// What the index knows; where it knows nothing, where that would be.
+/// The answer of the index; if it has none, the place where the answer would be.
 pub async fn consult(symbols: &Symbols, order: Consult) -> OracleAnswer {
     let Consult { checkout, symbol, context, region } = order;
     let checkout = Path::new(&checkout);
@@ -50,7 +50,7 @@ pub async fn consult(symbols: &Symbols, order: Consult) -> OracleAnswer {
     OracleAnswer { nearest, owner_hint_path: place, ..OracleAnswer::default() }
 }
 
-/// Whoever names a file and nothing in it wants to know what is there.
+/// A question with a file but no symbol asks for the outline of the file.
 async fn outline(symbols: &Symbols, checkout: &Path, path: &str) -> Option<OracleAnswer> {
     let path = RepoPath::parse(path).ok()?;
     let file_bytes =
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_is_told_and_what_is_not_is_placed() {
+    async fn known_symbols_are_described_and_unknown_ones_located() {
         let dir = tempfile::tempdir().unwrap();
         let checkout = dir.path().join("checkout");
         fs::create_dir_all(checkout.join("core")).unwrap();

@@ -1,4 +1,4 @@
-//! The orders that are being carried out, and how each of them is cut short.
+//! The effects in progress, and how to cancel them.
 
 use pitcrew_model::EffectId;
 use pitcrew_process::Cancel;
@@ -6,7 +6,7 @@ use pitcrew_writer::Scope;
 use std::collections::HashMap;
 use tokio::task::JoinSet;
 
-/// Owns every task of the drivers. When it is dropped, their programs are killed.
+/// Owns every task of the drivers. Dropping it kills their programs.
 #[derive(Default)]
 pub struct Running {
     tasks: JoinSet<EffectId>,
@@ -28,7 +28,7 @@ impl Running {
         });
     }
 
-    /// Cuts short what is of no use any more.
+    /// Cancels work of an ended scope.
     pub fn cut(&self, over: Scope) {
         for (_, cancel) in self.cuts.values().filter(|it| over.cuts(it.0)) {
             cancel.cancel();
@@ -41,7 +41,7 @@ impl Running {
         }
     }
 
-    /// Puts away the next order that comes to its end; waits for ever while there is none.
+    /// Removes the next effect that completes; waits forever if there is none.
     pub async fn next_end(&mut self) {
         match self.tasks.join_next().await {
             Some(Ok(id)) => drop(self.cuts.remove(&id)),

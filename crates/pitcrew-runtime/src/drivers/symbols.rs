@@ -1,4 +1,4 @@
-//! What is defined where in the checkouts of agents. Reads files, on threads of its own.
+//! The symbols in the agents' checkouts. Reads files on its own threads.
 
 use pitcrew_symbols::{Answer, Index, Pool, Question};
 use std::{
@@ -7,36 +7,36 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Checkouts whose symbols are held at a time. Others are opened again when somebody asks.
+/// The number of checkouts whose index is kept open. Others are opened again on demand.
 const INDEXES_MAX: usize = 32;
 
-/// What somebody wants to know, and where it is used.
+/// The symbol in question, and where it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolQuestion {
     pub symbol: String,
     pub context: String,
-    /// The path or the region of whoever asks.
+    /// The path or the region of the asker.
     pub from: Option<String>,
 }
 
-/// A checkout and its symbols.
+/// A checkout and its index.
 type Open = (PathBuf, Arc<Index>);
 
-/// The symbols of every checkout that was asked about.
+/// The indexes of all checkouts that were queried.
 #[derive(Clone, Debug)]
 pub struct Symbols {
     pool: Arc<Pool>,
-    /// The one that was asked last stands last.
+    /// The most recently used one is last.
     open: Arc<Mutex<Vec<Open>>>,
 }
 
 impl Symbols {
-    /// Nothing is read before somebody asks.
+    /// Nothing is read before the first query.
     pub fn new(folder: &Path) -> Self {
         Self { pool: Arc::new(Pool::open(folder)), open: Arc::default() }
     }
 
-    /// Answers from the files of a checkout as they are now.
+    /// Answers from the current files of a checkout.
     pub async fn answer(&self, checkout: &Path, question: SymbolQuestion) -> Answer {
         let (symbols, checkout) = (self.clone(), checkout.to_owned());
         blocking(move || {
@@ -46,7 +46,7 @@ impl Symbols {
         .await
     }
 
-    /// One line for each symbol of a file; none where there is no such file.
+    /// One line for each symbol of a file; `None` if the file does not exist.
     pub async fn outline(&self, checkout: &Path, file: &str) -> Option<String> {
         let (symbols, checkout, file) = (self.clone(), checkout.to_owned(), file.to_owned());
         blocking(move || symbols.index(&checkout).outline(&file)).await
@@ -55,7 +55,7 @@ impl Symbols {
     /// The checkout is gone, or will be.
     pub async fn forget(&self, checkout: &Path) {
         let (symbols, checkout) = (self.clone(), checkout.to_owned());
-        // Closing one waits for the file that is just being read.
+        // Closing an index waits for the file that is being read.
         blocking(move || drop(symbols.take(|it| it == checkout))).await;
     }
 
@@ -86,7 +86,7 @@ impl Symbols {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // Whoever caught it in the first place reports it.
+        // The panic was reported where it was caught first.
         Err(ended) => resume_unwind(ended.into_panic()),
     }
 }
@@ -123,6 +123,6 @@ mod tests {
         fs::remove_dir_all(&checkouts[1]).unwrap();
         let gone = symbols.answer(&checkouts[0], question("gone")).await;
         assert!(gone.matches.is_empty());
-        assert_eq!(symbols.lock().len(), 1, "nobody holds what is not there any more");
+        assert_eq!(symbols.lock().len(), 1, "the index of a removed checkout is closed");
     }
 }

@@ -1,4 +1,4 @@
-//! The vault and the checkouts: blocking git work, on threads of its own.
+//! The vault and the checkouts: blocking git work on its own threads.
 
 mod ahead;
 mod expected;
@@ -28,10 +28,10 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// Checkouts that are removed at a time: a landing asks for the removal of all of its plan's.
+/// Concurrent removals of checkouts: a landing removes all of its plan's.
 const REMOVALS_MAX: usize = 4;
 
-/// Checkouts that are snapshotted at a time: the agents are to have the machine.
+/// Concurrent snapshots: most of the CPU is for the agents.
 const SNAPSHOTS_MAX: usize = 2;
 
 #[derive(Clone)]
@@ -42,9 +42,9 @@ pub struct VaultDriver {
     dirs: WorkspaceDirs,
     removals: Arc<Semaphore>,
     snapshots: Arc<Semaphore>,
-    /// Work that is about to be collected: its agent ends.
+    /// Work that will be collected soon: its agent is ending.
     expected_work: Expected<Ready>,
-    /// Work that is about to be verified: it is being collected.
+    /// Work that will be verified soon: it is being collected.
     expected_checks: Expected<ReadyTrial>,
 }
 
@@ -65,7 +65,7 @@ impl VaultDriver {
         self.vault.git_settings()
     }
 
-    /// What setup and checks may do: they fetch packages, which is recorded in `dir`.
+    /// The policy of setup and checks: they may fetch packages, which is recorded in `dir`.
     fn fetching(&self, caches: Caches, dir: &Path) -> Policy {
         match self.policy.tier {
             Tier::T1 => Policy::clone(&self.policy),
@@ -86,12 +86,12 @@ impl VaultDriver {
             self.expect_no_checkout(attempt);
             let work = move |ready| driver.collect(effect, ready, &cancel);
             let done = self.expected_work.carry_out(attempt, work).await;
-            return told(subject, done);
+            return result_of(subject, done);
         }
         if let Effect::Verify { attempt, .. } = effect {
             let work = move |ready| driver.verify(effect, ready, &cancel);
             let done = self.expected_checks.carry_out(attempt, work).await;
-            return told(subject, done);
+            return result_of(subject, done);
         }
         if let Effect::SaveWork { attempt, .. } | Effect::RemoveCheckout { attempt, .. } = effect {
             self.expect_no_checkout(attempt);
@@ -106,8 +106,8 @@ impl VaultDriver {
         blocking(subject, move || driver.try_to_work(effect, &cancel)).await
     }
 
-    /// Makes a checkout, and tells where it will be while it is made. `present` are those who may be
-    /// in one that was lent.
+    /// Creates a checkout, and calls `claimed` with its path at the beginning. `present` are the
+    /// attempts that may be in a leased one.
     pub async fn prepare(
         &self,
         effect: Effect,
@@ -137,7 +137,7 @@ impl VaultDriver {
             Some(CheckoutPlace { workspace: Workspace::Shared, parent_path, .. }) => {
                 Checkout { path: parent_path.into(), notes: Vec::new() }
             }
-            // A sub-task reads what its parent has done so far.
+            // A sub-task sees its parent's work so far.
             Some(CheckoutPlace { workspace: Workspace::ReadOnly, parent, .. }) => {
                 let order = LendCheckout { attempt, parent, start, present };
                 self.vault.lend_checkout(&order, &self.policy, cancel, claimed)?
@@ -153,7 +153,7 @@ impl VaultDriver {
         Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
     }
 
-    /// The agent of an attempt is about to end, and mostly its work is collected then.
+    /// The agent of an attempt is about to end, and its work is usually collected next.
     pub fn expect_work(&self, attempt: AttemptId) {
         let (vault, policy) = (self.vault.clone(), self.policy.clone());
         if policy.tier == Tier::T3 {
@@ -161,7 +161,7 @@ impl VaultDriver {
         }
     }
 
-    /// The work of an attempt is being collected, and mostly it is verified then.
+    /// The work of an attempt is being collected, and is usually verified next.
     pub async fn expect_checks(&self, handle: &Handle, attempt: AttemptId) {
         let first = handle.look(move |state| first_command(state, attempt)).await.flatten();
         let Some(first) = first.filter(|_| self.policy.tier != Tier::T1) else { return };
@@ -172,15 +172,15 @@ impl VaultDriver {
         });
     }
 
-    /// Nothing of an attempt runs any more. What it has read in is made ready for others.
+    /// Nothing of the attempt runs. Makes the page cache of its read files available to others.
     pub async fn left(&self, attempt: AttemptId) {
         let driver = self.clone();
         let leave = move || driver.vault.leave_lent(attempt, &driver.policy, &Cancel::default());
-        // Where that fails it is done for the next reader.
+        // If this fails the next reader does it.
         tokio::task::spawn_blocking(leave).await.ok();
     }
 
-    /// What of a checkout its worker is not to see, where its box can hide it. Its git knows.
+    /// The paths of a checkout that its worker's sandbox should hide, which git lists.
     pub async fn narrow(
         &self,
         path: &str,
@@ -201,7 +201,7 @@ impl VaultDriver {
             .unwrap_or_else(|ended| Err(Failure::Checkout { message: ended.to_string() }))
     }
 
-    /// A parent takes what its sub-task has done.
+    /// A parent takes over its sub-task's work.
     pub async fn pull(&self, task: TaskId, order: PullWork, cancel: Cancel) -> EffectResult {
         let (driver, attempt) = (self.clone(), order.attempt);
         let work = move || {
@@ -261,13 +261,13 @@ impl VaultDriver {
             | Effect::Prompt { .. }
             | Effect::AnswerPermission { .. }
             | Effect::InterruptTurn { .. }
-            | Effect::StopAgent { .. } => unreachable!("agents have a driver of their own"),
-            Effect::PrepareCheckout { .. } => unreachable!("it is told where it will be"),
+            | Effect::StopAgent { .. } => unreachable!("agents have their own driver"),
+            Effect::PrepareCheckout { .. } => unreachable!("it needs a callback for its path"),
             Effect::CollectWork { .. } | Effect::Verify { .. } => {
-                unreachable!("they are carried out where they are expected")
+                unreachable!("they are handled by `expected`")
             }
-            Effect::PullWork { .. } => unreachable!("it is pulled under the id of its task"),
-            Effect::ConsultOracle { .. } => unreachable!("the index is no part of the vault"),
+            Effect::PullWork { .. } => unreachable!("it needs the id of its task"),
+            Effect::ConsultOracle { .. } => unreachable!("the index is not part of the vault"),
         })
     }
 
@@ -340,7 +340,7 @@ impl VaultDriver {
     }
 }
 
-/// What is run first when the work of an attempt is verified.
+/// The command that runs first when the work of an attempt is verified.
 fn first_command(state: &State, attempt: AttemptId) -> Option<String> {
     let task = state.tasks.get(state.attempts.get(attempt)?.task)?;
     let setup = &state.plans[task.plan].head.setup;
@@ -348,8 +348,8 @@ fn first_command(state: &State, attempt: AttemptId) -> Option<String> {
     first.filter(|_| !task.spec.checks.is_empty()).cloned()
 }
 
-/// The result of an order that was expected.
-fn told<E: std::fmt::Display>(
+/// The result of an effect that was prepared.
+fn result_of<E: std::fmt::Display>(
     subject: Subject,
     done: Result<Result<EffectResult, Failure>, E>,
 ) -> EffectResult {
@@ -359,14 +359,14 @@ fn told<E: std::fmt::Display>(
     }
 }
 
-/// Git blocks; it does so on a thread of its own.
+/// Runs blocking git work on a separate thread.
 async fn blocking(
     subject: Subject,
     work: impl FnOnce() -> Result<EffectResult, Failure> + Send + 'static,
 ) -> EffectResult {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
-        // Whoever caught it in the first place reports it.
+        // The panic was reported where it was caught first.
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             Err(cancelled) => subject.failed(cancelled.to_string()),

@@ -1,5 +1,5 @@
-//! Where models are, as the user has said it: in variables, on the command line of an agent, and in
-//! the files with its settings. What a repository says is not asked for.
+//! Finds model endpoints in the user's variables, in an agent's command line, and in its settings
+//! files. Settings in a repository are not used.
 
 use super::{Needs, registries::read};
 use pitcrew_config::{BackendSettings, user_environment};
@@ -8,11 +8,11 @@ use std::{collections::BTreeMap, path::Path};
 
 type Variables = BTreeMap<String, String>;
 
-/// Servers of models that people run on their own machine, and the ports that they have unless they
-/// are told otherwise. Whoever names one of them need not write down where it is.
+/// Model servers that run on the user's machine, and their default ports. Settings that name one of
+/// them need not contain its address.
 const LOCAL: &[(&str, u16)] = &[("ollama", 11434), ("lmstudio", 1234), ("lm-studio", 1234)];
 
-/// How the files with settings end that have addresses. Prose is about many that nobody needs.
+/// The extensions of settings files with addresses. Prose mentions many unrelated ones.
 const SETTINGS: &[&str] = &["json", "jsonc", "toml", "yaml", "yml", "env"];
 
 pub(super) fn endpoints(needs: Needs<'_>) -> Vec<Place> {
@@ -27,7 +27,7 @@ pub(super) fn endpoints(needs: Needs<'_>) -> Vec<Place> {
     places
 }
 
-/// Whether it is this machine, as its own programs call it.
+/// Whether it is this machine, as its own programs name it.
 pub(super) fn is_local(host: &Host) -> bool {
     match host {
         Host::Name(name) => name == "localhost",
@@ -37,11 +37,11 @@ pub(super) fn is_local(host: &Host) -> bool {
 
 fn of_variables(variables: &Variables) -> Vec<Place> {
     let mut places = Vec::new();
-    // Where a proxy is, is for us to know.
+    // Only we use the user's proxy.
     let is_proxy = |name: &str| name.to_ascii_uppercase().ends_with("_PROXY");
     for (name, value) in variables.iter().filter(|it| !is_proxy(it.0)) {
         places.extend(in_text(value));
-        // Some have a host and perhaps a port, without a scheme.
+        // Some contain a host and perhaps a port, without a scheme.
         if name.ends_with("_HOST") && !value.contains("://") {
             let usual = if name == "OLLAMA_HOST" { LOCAL[0].1 } else { 443 };
             places.extend(Place::parse_or(value, usual));
@@ -52,7 +52,7 @@ fn of_variables(variables: &Variables) -> Vec<Place> {
     places
 }
 
-/// A word of a command line: an address, or a port of this machine.
+/// A word of a command line: a URL, or a port of this machine.
 fn of_word(word: &str) -> Option<Place> {
     let value = word.split_once('=').map_or(word, |it| it.1);
     let plain = || value.parse().ok().filter(|it: &Place| is_local(&it.host));
@@ -75,14 +75,14 @@ fn of_settings(text: &str) -> Vec<Place> {
     lines.flat_map(|it| in_text(it).into_iter().chain(named(it))).collect()
 }
 
-/// The servers of this machine that a line of settings names, as a word of its own.
+/// The local servers named by a line of settings, as whole words.
 fn named(line: &str) -> Vec<Place> {
     let words = line.split(|it: char| !(it.is_ascii_alphanumeric() || it == '-'));
     let known = words.filter_map(|word| LOCAL.iter().find(|it| word.eq_ignore_ascii_case(it.0)));
     known.map(|it| Place { host: Host::Name("localhost".into()), port: it.1 }).collect()
 }
 
-/// Every web address in a text.
+/// Every URL in a text.
 fn in_text(text: &str) -> Vec<Place> {
     let ends = |it: char| it.is_whitespace() || "\"'`,;()<>{}\\|".contains(it);
     let address = |(at, _)| {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_say_where_models_are_and_not_where_a_proxy_is() {
+    fn finds_models_and_not_proxies_in_variables() {
         let found = variables(&[
             ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8080/v1"),
             ("DATABRICKS_HOST", "models.example"),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_names_addresses_and_ports_of_this_machine() {
+    fn finds_urls_and_local_ports_in_a_command_line() {
         let place = |it| of_word(it).map(|it| it.to_string());
         assert_eq!(place("--base-url=http://localhost:8000/v1").as_deref(), Some("localhost:8000"));
         assert_eq!(place("https://models.example/v1").as_deref(), Some("models.example:443"));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_an_agent_name_addresses_outside_comments() {
+    fn finds_urls_in_settings_outside_comments() {
         let text = "base_url = \"http://localhost:11434/v1\"\n# url = \"https://not.example\"\n\
             {\"mcp\": {\"url\": \"https://tools.example/x\"}, \"v6\": \"http://[::1]:9000\"}\n";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Where packages come from, as the user's own tools are set up.
+//! Finds the package registries that the user's tools are configured with.
 
 mod defaults;
 
@@ -14,18 +14,18 @@ use std::{
 
 type Variables = BTreeMap<String, String>;
 
-/// Settings of tools are small.
+/// Tool settings are small.
 const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 const ASK_MS_MAX: u64 = 20_000;
 
-/// Where one tool gets packages.
+/// The registries of one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registry {
     pub tool: &'static str,
-    /// The addresses as they were found, without credentials.
+    /// The URLs as found, without credentials.
     pub urls: Vec<String>,
     pub places: Vec<Place>,
-    /// What is reached besides, where the tool has not said yet where exactly.
+    /// Additional hosts, if the tool does not know its exact download host yet.
     pub beside: Vec<HostPattern>,
 }
 
@@ -46,7 +46,7 @@ impl Registry {
     }
 }
 
-/// The registries of the tools that this user has.
+/// The registries of the user's installed tools.
 pub fn registries(user: &Variables) -> Vec<Registry> {
     let found = [
         cargo_registry(user),
@@ -57,8 +57,8 @@ pub fn registries(user: &Variables) -> Vec<Registry> {
     found.into_iter().filter(|it| !it.places.is_empty()).collect()
 }
 
-/// One that has never fetched anything has only its own index to tell. Where the packages of that are
-/// stands there: their host is taken to be a sister of it.
+/// A cargo that has never fetched anything knows only its index. The index names the download host,
+/// which is assumed to be a sibling of the index host.
 fn cargo_registry(user: &Variables) -> Registry {
     let index = cargo_home(user).map(|it| it.join("registry/index"));
     let has_fetched =
@@ -74,8 +74,8 @@ fn cargo_registry(user: &Variables) -> Registry {
     registry
 }
 
-/// A cargo that has ever fetched something has a folder for each index, which is named after it and
-/// says where the packages themselves are. Another one is set in a file.
+/// A cargo that has fetched packages has a folder for each index, named after it and containing the
+/// download URL. Other indexes are set in a file.
 fn cargo(user: &Variables) -> Vec<String> {
     let Some(home) = cargo_home(user) else { return Vec::new() };
     let mut urls = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn cargo_home(user: &Variables) -> Option<PathBuf> {
     own.or_else(|| Some(Path::new(user.get("HOME")?).join(".cargo")))
 }
 
-/// The first one is for everything; a file may have others for single scopes.
+/// The first one is the default; a file may set others for scopes.
 fn npm(user: &Variables) -> Vec<String> {
     let program = find_program("npm", user).map(|it| it.path);
     let own = user.get("HOME").map(|it| Path::new(it).join(".npmrc"));
@@ -122,7 +122,7 @@ fn npm(user: &Variables) -> Vec<String> {
     urls
 }
 
-/// What pip uses where nothing is set: its index and where the files of that are.
+/// Prints the default index of pip and its file host.
 const PIP_ASK: &str = "import pip._internal.models.index as index
 it = next(it for it in vars(index).values() if isinstance(it, index.PackageIndex))
 print(it.simple_url)
@@ -151,7 +151,7 @@ fn pip_files(user: &Variables) -> Vec<PathBuf> {
     own.chain([PathBuf::from("/etc/pip.conf")]).chain(named).collect()
 }
 
-/// The values of the keys that name an index; a value may have several lines.
+/// The values of the keys that set an index; a value may have several lines.
 fn set_in_pip(text: &str) -> Vec<String> {
     let mut urls = Vec::new();
     let mut is_index = false;
@@ -173,14 +173,14 @@ fn set_in_pip(text: &str) -> Vec<String> {
 fn go(user: &Variables) -> Vec<String> {
     let said = ask(user, &["go", "env", "GOPROXY", "GOSUMDB"]);
     let words = said.iter().flat_map(|it| it.split([',', '|', ' ']));
-    // The data base of sums is named without a scheme.
+    // The checksum database has no scheme.
     let url = |it: &str| if it.contains("://") { it.to_owned() } else { format!("https://{it}") };
     words.filter(|it| it.contains('.')).map(url).collect()
 }
 
-/// The lines that a tool of the user prints; none where it is not there or does not answer.
+/// The output lines of a user's tool; empty if it is not installed or fails.
 ///
-/// It runs at the user's home: what a repository says about registries is not asked for.
+/// It runs in the user's home, so that a repository's registry settings are not used.
 fn ask(user: &Variables, words: &[&str]) -> Vec<String> {
     let Some(program) = find_program(words[0], user) else { return Vec::new() };
     let home = user.get("HOME").map_or("/", String::as_str);
@@ -193,7 +193,7 @@ fn ask(user: &Variables, words: &[&str]) -> Vec<String> {
     String::from_utf8_lossy(&said).lines().map(|it| it.trim().to_owned()).collect()
 }
 
-/// Every web address in quotes.
+/// Every quoted URL.
 fn addresses(text: &str) -> Vec<String> {
     let quoted = text.lines().filter(|it| !it.trim_start().starts_with('#'));
     let quoted = quoted.flat_map(|it| it.split(['"', '\'']).skip(1).step_by(2));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_registries_of_cargo_are_named_by_its_folders_and_files() {
+    fn finds_cargo_registries_in_its_folders_and_files() {
         let home = tempfile::tempdir().expect("a folder");
         let index = home.path().join("registry/index/index.example-1949cf8c6b5b557f");
         fs::create_dir_all(&index).expect("a folder");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cargo_that_has_never_fetched_tells_its_own_index() {
+    fn finds_the_default_index_of_an_unused_cargo() {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("toolchains/stable-x/bin");
         fs::create_dir_all(&folder).expect("a folder");
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(places(&registry), ["index.pkg.example:443"]);
         let beside: Vec<String> = registry.beside.iter().map(ToString::to_string).collect();
         assert_eq!(beside, ["*.pkg.example:443"]);
-        // One that has fetched is not looked into.
+        // A cargo that has fetched packages is not searched.
         fs::create_dir_all(home.path().join("registry/index/other.example-0")).expect("a folder");
         let registry = cargo_registry(&user);
         assert_eq!(
@@ -265,13 +265,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_not_there_has_no_registry() {
+    fn a_missing_tool_has_no_registry() {
         let user = Variables::from([("PATH".into(), "/nonexistent".into())]);
         assert_eq!(registries(&user), Vec::new());
     }
 
     #[test]
-    fn the_files_of_pip_name_its_indexes() {
+    fn finds_indexes_in_the_files_of_pip() {
         let text = "[global]\ntimeout = 5\nindex-url = https://one.example/simple\nextra-index-url =\n    https://two.example/a\n    https://three.example/b\n[install]\nuser = yes\n";
         let expected =
             ["https://one.example/simple", "https://two.example/a", "https://three.example/b"];
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_for_pip_is_found_with_all_of_its_extra_ones() {
+    fn finds_all_extra_indexes_of_pip() {
         let user = Variables::from([
             ("PATH".into(), "/nonexistent".into()),
             ("PIP_INDEX_URL".into(), "https://u:p@one.example/simple".into()),

@@ -1,5 +1,5 @@
-//! What tools in a box find in their environment: caches of the workspace, certificates of the
-//! machine, and tool chains, which are read only.
+//! The environment of tools in a sandbox: caches of the workspace, certificates of the machine, and
+//! read-only tool chains.
 
 use super::registries::{Registry, cargo_home};
 use crate::secrets::without_secrets;
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Variables that name certificates: a company's proxy or a test has its own.
+/// Variables that name certificate files: a company's proxy or a test has its own.
 const CERTIFICATES: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
@@ -22,13 +22,13 @@ const CERTIFICATES: &[&str] = &[
     "GIT_SSL_CAINFO",
 ];
 
-/// Whose caches they are. Tools run what they find there, so nothing is left in them by whoever is to
-/// be checked for whoever checks.
+/// The owner of a cache. Tools execute cached files, so agents must not be able to write the caches
+/// of checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caches {
-    /// Agents, and what sets up their checkouts.
+    /// Agents, and the setup of their checkouts.
     Agents,
-    /// Checks, and what sets them up.
+    /// Checks, and their setup.
     Checks,
 }
 
@@ -43,7 +43,7 @@ impl Caches {
     }
 }
 
-/// A variable, and the folder among the caches that it names.
+/// A variable, and the cache folder that it names.
 const FOLDERS: &[(&str, &str)] = &[
     ("CARGO_HOME", "cargo"),
     ("npm_config_cache", "npm"),
@@ -53,7 +53,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("GOCACHE", "go-build"),
 ];
 
-/// What a box is given for the sake of tools.
+/// What a sandbox provides for tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
     pub env: Vec<(String, String)>,
@@ -73,7 +73,7 @@ impl Tools {
             let caches = caches.join(of.folder());
             for (name, folder) in FOLDERS {
                 let folder = caches.join(folder);
-                // Where it cannot be made, the tool makes its own in the private home.
+                // If it cannot be created, the tool uses the private home.
                 if fs::create_dir_all(&folder).is_ok() {
                     tools.caches.push((of, (*name).into(), folder));
                 }
@@ -88,7 +88,7 @@ impl Tools {
         }
         tools.add_tool_chains(user);
         let url = |tool: &str| registries.iter().find(|it| it.tool == tool)?.urls.first();
-        // The files that say so stay outside: they have passwords.
+        // The settings files themselves stay outside: they contain passwords.
         if let Some(url) = url("npm") {
             tools.env.push(("npm_config_registry".into(), url.clone()));
         }
@@ -98,12 +98,12 @@ impl Tools {
         tools
     }
 
-    /// The caches of these, each with the variable that names it.
+    /// The caches of this owner, each with the variable that names it.
     pub(super) fn caches(&self, of: Caches) -> impl Iterator<Item = (&str, &Path)> {
         self.caches.iter().filter(move |it| it.0 == of).map(|it| (it.1.as_str(), it.2.as_path()))
     }
 
-    /// What rustup has installed is beside the programs that it puts on the path.
+    /// The tool chains of rustup are beside the programs on the path.
     fn add_tool_chains(&mut self, user: &BTreeMap<String, String>) {
         let own = user.get("RUSTUP_HOME").map(PathBuf::from);
         let home = own.or_else(|| Some(Path::new(user.get("HOME")?).join(".rustup")));
@@ -114,15 +114,15 @@ impl Tools {
     }
 }
 
-/// The user's settings of cargo, without what is secret in them.
+/// The user's cargo settings, without secrets.
 fn copy_settings(from: Option<&Path>, to: &Path) {
     let text = from.and_then(|it| fs::read_to_string(it.join("config.toml")).ok());
     let kept = without_secrets(text.as_deref().unwrap_or_default());
-    // Programs in boxes write there: what is in its place, also a link, is not written through.
+    // Sandboxed programs can write there: an existing file or link is not written through.
     let path = to.join("config.toml");
     fs::remove_file(&path).ok();
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
-    // Without them cargo has its defaults.
+    // Without them cargo uses its defaults.
     made.and_then(|mut it| it.write_all(kept.as_bytes())).ok();
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn caches_are_the_workspaces_and_secrets_stay_outside() {
+    fn caches_belong_to_the_workspace_and_secrets_stay_outside() {
         let folder = tempfile::tempdir().expect("a folder");
         let user_home = folder.path().join("home");
         fs::create_dir_all(user_home.join(".cargo")).expect("a folder");
@@ -145,7 +145,7 @@ mod tests {
         ]);
         let caches = folder.path().join("caches");
         let registry = Registry::of("npm", &["https://me:hidden@npm.example/all"]);
-        // A worker has put a link in the place of the settings.
+        // A worker has replaced the settings by a link.
         let cargo = caches.join("agents/cargo");
         fs::create_dir_all(&cargo).expect("a folder");
         let other = folder.path().join("other");

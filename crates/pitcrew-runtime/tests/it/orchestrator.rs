@@ -1,4 +1,4 @@
-//! An orchestrator in this process: how it lets go of everything.
+//! An orchestrator in this process: it releases everything when it ends.
 
 use pitcrew_config::{Dirs, Settings, Sources, WorkspaceDirs, WorkspaceId, parse_plan};
 use pitcrew_git::{Git, Repository};
@@ -62,7 +62,7 @@ fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
     let repository = repository(dir);
     let dirs = dirs(dir, &repository);
     let (mut settings, _) = Settings::load(&Sources::default()).unwrap();
-    // This program is no launcher of boxes.
+    // This program cannot launch sandboxes.
     settings.sandbox.tier = Some(pitcrew_model::Tier::T1);
     let tokens = Tokens::new("0".repeat(64));
     let program = env::current_exe().unwrap();
@@ -71,7 +71,7 @@ fn start(dir: &Path) -> Result<Orchestrator, StartErrorKind> {
     Orchestrator::start(setup).map_err(|it| it.kind)
 }
 
-/// A plan of which nothing starts by itself.
+/// A plan that starts nothing by itself.
 pub fn plan(check: &str) -> Command {
     let text = format!(
         "name = \"p\"\ndeploy = \"manual\"\n[[task]]\nid = \"t\"\ncommand = \"true\"\nchecks = [\"{check}\"]\n"
@@ -82,7 +82,7 @@ pub fn plan(check: &str) -> Command {
     Command::CreatePlan(CreatePlan { spec, origin, clean_base, approval })
 }
 
-/// A plan whose base is checked for ten minutes by a process that writes down its number.
+/// A plan whose base check runs for ten minutes, in a process that records its id.
 fn endless(pid: &Path) -> Command {
     plan(&format!("echo $$ > '{}'; exec sleep 600", pid.display()))
 }
@@ -107,9 +107,9 @@ async fn gone(pid: Pid) {
     until("its end", || test_kill_process(pid).is_err().then_some(())).await;
 }
 
-/// A check of ten minutes does not hold up the end, and is not taken for a result.
+/// A long check does not delay the stop, and its cancellation is not recorded as a result.
 #[tokio::test]
-async fn a_stop_kills_what_runs_and_leaves_it_open() {
+async fn a_stop_kills_running_work_and_leaves_its_effect_open() {
     let dir = workspace();
     let orchestrator = start(dir.path()).unwrap();
     let file = dir.path().join("pid");
@@ -131,7 +131,7 @@ async fn a_stop_kills_what_runs_and_leaves_it_open() {
     let pid = running(&file).await;
     let status = next.handle().views().board.plan_view(PlanId(1)).unwrap().status;
     assert_eq!(status, PlanStatus::Active);
-    // Cancelled, it is of no use to anybody.
+    // After the cancel it is not needed.
     let cancel = Command::CancelPlan { plan: PlanId(1) };
     next.handle().command(Actor::Person, cancel).await.unwrap();
     gone(pid).await;
@@ -139,7 +139,7 @@ async fn a_stop_kills_what_runs_and_leaves_it_open() {
     next.stop().await;
 }
 
-/// The next one must not meet the programs of the last one.
+/// The next orchestrator must not run beside the programs of the last one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_journal_stays_locked_until_everything_has_ended() {
     let dir = workspace();
@@ -159,9 +159,9 @@ async fn the_journal_stays_locked_until_everything_has_ended() {
     assert!(next.join().unwrap(), "it was free while the check still ran");
 }
 
-/// Nobody was there to cut it short when it was cancelled.
+/// When it was cancelled, no orchestrator was running that could stop it.
 #[tokio::test]
-async fn a_check_of_a_plan_that_is_over_is_not_run_again() {
+async fn a_check_of_an_ended_plan_is_not_run_again() {
     let dir = workspace();
     let orchestrator = start(dir.path()).unwrap();
     let file = dir.path().join("pid");
@@ -178,13 +178,13 @@ async fn a_check_of_a_plan_that_is_over_is_not_run_again() {
     drop(writer);
 
     let next = start(dir.path()).unwrap();
-    // Answered by a writer that knows what is open.
+    // Closed by a writer that knows the open effects.
     next.handle().garbage().await;
     until("rest", || (!next.handle().is_busy()).then_some(())).await;
     next.stop().await;
 }
 
-/// Else what is due would be held up for as long as the clock was set back.
+/// Otherwise deadlines would be delayed by as much as the clock was set back.
 #[tokio::test(flavor = "multi_thread")]
 async fn time_goes_on_from_the_journal_when_the_clock_was_set_back() {
     let dir = workspace();
@@ -201,7 +201,7 @@ async fn time_goes_on_from_the_journal_when_the_clock_was_set_back() {
     orchestrator.stop().await;
 }
 
-/// Dropped, it is as if the process had died: nothing runs on, and the next one finds everything.
+/// Dropping it is equivalent to a crash: nothing keeps running, and the next one finds everything.
 #[tokio::test]
 async fn a_dropped_orchestrator_leaves_nothing_running() {
     let dir = workspace();
@@ -222,9 +222,9 @@ async fn a_dropped_orchestrator_leaves_nothing_running() {
     next.stop().await;
 }
 
-/// Commands that share a transaction are told their own place in the journal.
+/// Commands that share a transaction get their own positions in the journal.
 #[tokio::test]
-async fn every_command_is_told_where_its_own_entries_end() {
+async fn every_command_gets_the_position_of_its_own_entries() {
     let dir = workspace();
     let orchestrator = start(dir.path()).unwrap();
     let handle = orchestrator.handle();

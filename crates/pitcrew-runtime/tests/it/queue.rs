@@ -1,4 +1,4 @@
-//! How many messages the writer and the real store take.
+//! The message throughput of the writer and the real store.
 
 use crate::orchestrator::plan;
 use pitcrew_model::{Actor, Command, Input, InputBody, Party, Priority, TaskId, Timestamp};
@@ -7,7 +7,7 @@ use pitcrew_store::SqliteJournal;
 use std::time::{Duration, Instant};
 
 const MESSAGES: usize = 600;
-/// Senders that write at the same time, and share a write to the disk.
+/// Concurrent senders, which share a disk write.
 const AT_ONCE: usize = 10;
 
 fn person(command: Command) -> Input {

@@ -1,4 +1,4 @@
-//! The MCP server that agents are given: passes every call on over HTTP.
+//! The agents' MCP server: forwards every call over HTTP.
 
 use crate::http;
 use hyper::Method;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
 pub async fn run() -> ExitCode {
-    let variable = |name: &str| env::var(name).expect("agents are given it");
+    let variable = |name: &str| env::var(name).expect("agents have this variable");
     let bridge = Bridge {
         socket: variable("PITCREW_SOCKET").into(),
         authorization: format!("Bearer {}", variable("PITCREW_TOKEN")),
@@ -52,7 +52,7 @@ impl Orchestrator for Bridge {
             let key = Some(&*self.authorization);
             match http::call(&self.socket, Method::POST, &path, key, body).await {
                 Ok((status, body)) if status != 503 => break body,
-                // The next orchestrator knows what the last one took.
+                // The next orchestrator knows which calls the previous one accepted.
                 Ok(_) | Err(_) if Instant::now() < until => sleep(TRY_EVERY).await,
                 Ok((_, body)) => break body,
                 Err(error) => return Err(ToolRefusal::new(error.to_string())),

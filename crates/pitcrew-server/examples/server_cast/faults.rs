@@ -1,4 +1,4 @@
-//! Agents that do not do what they should.
+//! Misbehaving agents.
 
 use serde_json::{Value, json};
 use std::{
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// Waits for a file, for as long as anybody would.
+/// Waits for a file, with a generous deadline.
 pub fn wait_for(path: &Path) {
     let (_never, bell) = channel::<()>();
     while !path.exists() {
@@ -42,7 +42,7 @@ pub fn run(kind: &str) -> ExitCode {
                 break;
             }
             (Some("session/prompt"), "silent") => json!({"stopReason": "end_turn"}),
-            // `deaf` never answers, whatever it is asked.
+            // `deaf` never answers any request.
             _ => continue,
         };
         let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});

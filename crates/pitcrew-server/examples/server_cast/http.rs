@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Sends a request; the body of the answer is still to come.
+/// Sends a request; the body of the answer is not read yet.
 pub async fn send(
     socket: &Path,
     method: Method,
@@ -31,7 +31,7 @@ pub async fn send(
     Ok(sender.send_request(request.body(Full::new(Bytes::from(body)))?).await?)
 }
 
-/// Sends a request and takes the whole answer.
+/// Sends a request and reads the whole answer.
 pub async fn call(
     socket: &Path,
     method: Method,

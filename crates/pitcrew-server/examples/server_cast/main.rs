@@ -1,5 +1,5 @@
-//! All processes of a workspace in one program: the tests start it as orchestrator, shim, agent
-//! and MCP bridge, and as agents that do not do what they should.
+//! All processes of a workspace in one program: the tests start it as orchestrator, shim, agent and
+//! MCP bridge, and as misbehaving agents.
 
 mod bridge;
 mod faults;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             block_on(agent_main(Options { script, model: None }))
         }
         ["fault", kind] => faults::run(kind),
-        other => panic!("no such part: {other:?}"),
+        other => panic!("no such mode: {other:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The orchestrator of a lab: everything it needs to know is in the lab's folder.
+//! The orchestrator of a lab; its parameters are files in the lab's folder.
 
 use pitcrew_config::{
     BackendSettings, Dirs, PlanDefaults, Settings, Sources, WorkspaceId, parse_plan,
@@ -45,7 +45,7 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     dirs.make()?;
     let (mut settings, _) = Settings::load(&Sources::default())?;
     settings.backends = backends(&program, lab);
-    // This program is no launcher of boxes.
+    // This program cannot launch sandboxes.
     settings.sandbox.tier = Some(pitcrew_model::Tier::T1);
     let tokens = Tokens::new(fs::read_to_string(lab.join("token"))?);
     let socket = dirs.socket();

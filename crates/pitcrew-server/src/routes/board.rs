@@ -1,8 +1,8 @@
-//! What stands where, what waits for a person, what does not have to, and what was said.
+//! The board, the inbox, the permissions and the messages.
 
 use crate::{
     auth::Person,
-    extract::Asked,
+    extract::QueryParams,
     serve::{Doors, now},
 };
 use axum::{Json, extract::State};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub async fn board(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Asked(query): Asked<BoardQuery>,
+    QueryParams(query): QueryParams<BoardQuery>,
 ) -> Json<BoardView> {
     let scope = match query.plan {
         Some(plan) => Scope::Only(plan),
@@ -31,7 +31,7 @@ pub async fn inbox(_: Person, State(doors): State<Arc<Doors>>) -> Json<InboxView
 pub async fn messages(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Asked(query): Asked<MessagesQuery>,
+    QueryParams(query): QueryParams<MessagesQuery>,
 ) -> Json<MessagesView> {
     let MessagesQuery { plan, worker, status } = query;
     let views = doors.orchestrator.handle().views();

@@ -1,6 +1,6 @@
-//! Orders of the person.
+//! Commands of the user.
 
-use crate::{auth::Person, extract::Wanted, serve::Doors};
+use crate::{auth::Person, extract::JsonBody, serve::Doors};
 use axum::{
     Json,
     extract::State,
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub async fn command(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Wanted(command): Wanted<Command>,
+    JsonBody(command): JsonBody<Command>,
 ) -> Response {
     match doors.orchestrator.handle().command(Actor::Person, command).await {
         Ok(accepted) => {

@@ -1,8 +1,8 @@
-//! The journal as a stream, from any place in it.
+//! The journal as a stream, from any position.
 
 use crate::{
     auth::Person,
-    extract::Asked,
+    extract::QueryParams,
     serve::{Doors, now},
     streams::{Broken, HEARTBEAT, Lines, stream},
 };
@@ -18,7 +18,7 @@ const READ_BATCH: usize = 256;
 pub async fn events(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Asked(query): Asked<EventsQuery>,
+    QueryParams(query): QueryParams<EventsQuery>,
 ) -> Response {
     let writing = doors.clone();
     stream(&doors, move |lines| write(writing, query, lines))
@@ -48,7 +48,7 @@ async fn write(doors: Arc<Doors>, query: EventsQuery, lines: Lines) -> Result<()
     }
 }
 
-/// Whether the journal grew before the next heartbeat. What grew before this call counts too.
+/// Whether the journal grew before the next heartbeat. Growth before this call counts too.
 async fn has_grown(changes: &mut watch::Receiver<Seq>, after: Seq) -> bool {
     matches!(timeout(HEARTBEAT, changes.wait_for(|it| *it > after)).await, Ok(Ok(_)))
 }

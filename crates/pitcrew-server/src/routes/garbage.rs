@@ -1,4 +1,4 @@
-//! What `gc` would remove.
+//! A preview of what `gc` would remove.
 
 use crate::{
     auth::Person,
@@ -45,12 +45,12 @@ pub async fn preview(_: Person, State(doors): State<Arc<Doors>>) -> Json<Garbage
     Json(preview)
 }
 
-/// The words only: that it stays is the kernel's decision.
+/// Explains why a checkout stays. The kernel decides that it does.
 fn why_kept(task: &TaskView, attempt: &Attempt) -> String {
     let (id, status) = (task.id, task.status);
     match &attempt.kept {
         Some(reason) => reason.clone(),
-        None if attempt.abandoned => "it was given up and is being removed".into(),
+        None if attempt.abandoned => "it was abandoned and is being removed".into(),
         None if status.has_ended() => {
             format!("{id} is {status}; `pitcrew abandon {id}` gives it up")
         }

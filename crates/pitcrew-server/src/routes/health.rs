@@ -1,4 +1,4 @@
-//! Who answers here, and the end of it.
+//! Health and shutdown.
 
 use crate::{auth::Person, serve::Doors};
 use axum::{Json, extract::State};

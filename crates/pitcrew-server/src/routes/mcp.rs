@@ -1,6 +1,6 @@
-//! Asks for the tools over HTTP.
+//! Opens the tools over HTTP.
 
-use crate::{answer::Failed, auth::Person, extract::Wanted, loopback, serve::Doors};
+use crate::{answer::Failed, auth::Person, extract::JsonBody, loopback, serve::Doors};
 use axum::{Json, extract::State};
 use pitcrew_api::{McpAddress, McpAsked, ProblemCode};
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 pub async fn open(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Wanted(asked): Wanted<McpAsked>,
+    JsonBody(asked): JsonBody<McpAsked>,
 ) -> Result<Json<McpAddress>, Failed> {
-    match loopback::open(&doors, asked.port, loopback::ASKED_FOR).await {
+    match loopback::open(&doors, asked.port, loopback::KEEP_OPEN).await {
         Ok(port) => Ok(Json(McpAddress { url: loopback::url(port) })),
         Err(error) => {
-            let message = format!("port {} of 127.0.0.1 cannot be opened: {error}", asked.port);
+            let message = format!("failed to open port {} of 127.0.0.1: {error}", asked.port);
             Err(Failed::new(ProblemCode::BadRequest, message).help("choose another with `--port`"))
         }
     }

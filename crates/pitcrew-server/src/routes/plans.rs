@@ -1,6 +1,6 @@
-//! One plan: what it would bring to the base branch.
+//! A plan's changes to the base branch.
 
-use crate::{answer::Failed, auth::Person, extract::Named, serve::Doors};
+use crate::{answer::Failed, auth::Person, extract::PathParam, serve::Doors};
 use axum::{Json, extract::State};
 use pitcrew_api::{PlanReview, ProblemCode};
 use pitcrew_model::PlanId;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub async fn review(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Named(plan): Named<PlanId>,
+    PathParam(plan): PathParam<PlanId>,
 ) -> Result<Json<PlanReview>, Failed> {
     let Some(view) = doors.orchestrator.handle().views().board.plan_view(plan) else {
         return Err(Failed::new(ProblemCode::NotFound, format!("there is no {plan}"))

@@ -1,11 +1,11 @@
-//! One task: what its agent said and did, what it changed, where it works.
+//! A task: its log, its changes and its checkout.
 
 mod log;
 
 use crate::{
     answer::Failed,
     auth::Person,
-    extract::{Asked, Named},
+    extract::{PathParam, QueryParams},
     serve::{Doors, now},
     streams::stream,
 };
@@ -18,14 +18,14 @@ use std::sync::Arc;
 pub async fn path(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Named(id): Named<TaskId>,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<TaskPath>, Failed> {
     let task = find(&doors, id)?;
     let has_work =
         |it: &&Attempt| it.commit.is_some() || it.removed_at.is_none() && it.path.is_some();
     let Some(attempt) = task.attempts.iter().rev().find(has_work).map(|it| it.id) else {
         return Err(Failed::new(ProblemCode::NotFound, format!("{} has no work yet", task.id))
-            .help("there is something to look at once it has started"));
+            .help("its work is available once it has started"));
     };
     let (task, slug) = (task.id, text::slug(&task.key));
     let copied = super::look(move || doors.orchestrator.clean_copy(task, slug, attempt)).await?;
@@ -37,7 +37,7 @@ pub async fn path(
 pub async fn diff(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Named(id): Named<TaskId>,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<TaskDiff>, Failed> {
     let task = find(&doors, id)?;
     let Some(attempt) = task.newest_attempt().map(|it| it.id) else {
@@ -50,7 +50,7 @@ pub async fn diff(
 pub async fn snapshots(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Named(id): Named<TaskId>,
+    PathParam(id): PathParam<TaskId>,
 ) -> Result<Json<TaskSnapshots>, Failed> {
     let task = find(&doors, id)?.id;
     let kept = super::look(move || doors.orchestrator.kept_states(task)).await?;
@@ -65,8 +65,8 @@ pub async fn snapshots(
 pub async fn log(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    Named(id): Named<TaskId>,
-    Asked(query): Asked<LogQuery>,
+    PathParam(id): PathParam<TaskId>,
+    QueryParams(query): QueryParams<LogQuery>,
 ) -> Result<Response, Failed> {
     let task = find(&doors, id)?;
     let writing = doors.clone();

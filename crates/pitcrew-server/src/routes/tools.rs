@@ -1,8 +1,8 @@
-//! What workers and clients call: the same tools as over MCP.
+//! The tools for workers and clients, the same as over MCP.
 
 use crate::{
     answer::Failed,
-    extract::{Asked, Named, Wanted},
+    extract::{JsonBody, PathParam, QueryParams},
     serve::Doors,
     tools::{Caller, Calling, Refused},
 };
@@ -17,21 +17,21 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// The tools that the caller is shown.
+/// The tools that the caller can see.
 pub async fn list(caller: Caller, State(doors): State<Arc<Doors>>) -> Json<ToolNames> {
     let visible = pitcrew_mcp::visible(caller.role(&doors).await);
     Json(ToolNames { names: visible.iter().map(|it| it.name.to_owned()).collect() })
 }
 
-/// A call that takes longer is asked about again: so a connection that is dead is known as such.
+/// A longer call has to be repeated, so that dead connections are detected.
 const HELD_MAX: Duration = Duration::from_secs(20);
 
 pub async fn call(
     caller: Caller,
     State(doors): State<Arc<Doors>>,
-    Named(name): Named<String>,
-    Asked(query): Asked<ToolQuery>,
-    Wanted(arguments): Wanted<Value>,
+    PathParam(name): PathParam<String>,
+    QueryParams(query): QueryParams<ToolQuery>,
+    JsonBody(arguments): JsonBody<Value>,
 ) -> Result<Response, Failed> {
     let held_until = Some(Instant::now() + HELD_MAX);
     let calling = Calling { doors: &doors, caller, nonce: query.nonce, held_until };

@@ -1,4 +1,4 @@
-//! What a worker is wanted for while it waits: requests that it decides, questions that it answers.
+//! What a waiting worker has to do: requests to decide and questions to answer.
 
 use super::{Calling, quoted::Tag};
 use pitcrew_model::{AttemptId, Message, SubtaskName};
@@ -6,17 +6,17 @@ use pitcrew_runtime::Asked;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// In words and in rows.
-pub struct Wanted {
+/// As text and as rows.
+pub struct Pending {
     pub text: String,
     pub requests: Value,
     pub questions: Value,
 }
 
-pub async fn look(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Wanted {
+pub async fn look(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Pending {
     let handle = calling.doors.orchestrator.handle();
     let (asked, questions) = (handle.asked_of(attempt).await, handle.questions_to(attempt).await);
-    Wanted {
+    Pending {
         text: requests_text(&asked, tag) + &questions_text(&questions, tag),
         requests: asked.iter().map(request_row).collect(),
         questions: questions.iter().map(question_row).collect(),

@@ -1,18 +1,18 @@
-//! Who calls, and what that allows.
+//! The caller of a tool, and its rights.
 
 use crate::serve::Doors;
 use pitcrew_mcp::{Role, Spawning};
 use pitcrew_model::{Actor, AttemptId, WorkerId};
 use pitcrew_runtime::Standing;
 
-/// Known by its token, never by what it says of itself.
+/// Identified by its token, never by the content of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     Worker {
         attempt: AttemptId,
         worker: WorkerId,
     },
-    /// A person's own agent.
+    /// The user's own agent.
     Client,
 }
 

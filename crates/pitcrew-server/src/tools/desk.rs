@@ -1,51 +1,51 @@
-//! What only the program around the doors knows.
+//! What only the surrounding program knows.
 
 use pitcrew_model::{HouseRules, PlanSpec};
 
-/// How plans are read here, and which agents there are. Both may look at the disk.
+/// Reads plans and lists agents. Both may access the disk.
 pub trait Desk: Send + Sync + 'static {
-    /// Reads a plan as a plan file is read. The error names every problem with its line.
+    /// Reads a plan like a plan file. The error lists every problem with its line.
     fn read_plan(&self, text: &str) -> Result<ReadPlan, String>;
 
     fn agents(&self) -> Vec<AgentRow>;
 
-    /// What holds for a plan that nobody has written down.
+    /// The values for a plan without a plan file.
     fn rules(&self) -> HouseRules;
 }
 
-/// A plan that can be handed in.
+/// A valid plan.
 pub struct ReadPlan {
     pub spec: PlanSpec,
-    /// What its author should know.
+    /// Warnings for its author.
     pub warnings: Vec<String>,
 }
 
-/// Somebody who can be given work.
+/// An agent that can be given work.
 pub struct AgentRow {
     pub name: String,
     /// `ready`, or what is missing.
     pub status: String,
-    /// Why it cannot even be started, and what to do about that.
+    /// Why it cannot start, and how to fix that.
     pub obstacle: Option<String>,
-    /// It has no model: words alone are nothing to it.
+    /// It has no model, so it cannot work from a prompt.
     pub needs_script: bool,
     pub description: String,
-    /// Present where it is no program but a role that one plays.
+    /// Present if it is a role rather than a program.
     pub role: Option<AgentRole>,
 }
 
-/// What a definition says of an agent.
+/// An agent's definition.
 #[derive(Clone, Debug, Default)]
 pub struct AgentRole {
-    /// Who plays it, unless the caller names another.
+    /// The default backend of the role.
     pub backend: Option<String>,
-    /// What it is told before its task.
+    /// The role prompt, which comes before the task.
     pub words: String,
     /// Best first.
     pub models: Vec<String>,
     pub tools: Vec<String>,
     pub strengths: Vec<String>,
     pub weaknesses: Vec<String>,
-    /// The file that says so.
+    /// The file that defines it.
     pub source: String,
 }

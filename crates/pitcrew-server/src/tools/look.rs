@@ -1,4 +1,4 @@
-//! Calls that only look.
+//! Read-only calls.
 
 use super::{Caller, Calling, Refused};
 use crate::serve::{Doors, now};
@@ -8,7 +8,7 @@ use pitcrew_views::{BoardView, Scope, TaskView};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
 
-/// A worker sees the plan that it works on; what else goes on here is not its business.
+/// A worker sees only the plan that it works on.
 pub async fn workers(
     calling: &Calling<'_>,
     plan: Option<PlanId>,

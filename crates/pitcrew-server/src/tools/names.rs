@@ -1,4 +1,4 @@
-//! What a caller means by the name of a plan or of a task.
+//! Resolves the names of plans and tasks in a call.
 
 use super::{Caller, Calling, Refused};
 use crate::serve::now;
@@ -7,9 +7,9 @@ use pitcrew_model::{PlanId, Rejection, TaskId};
 use pitcrew_views::{BoardView, Scope};
 
 /// The names that the caller may know.
-pub struct Known(BoardView);
+pub struct VisibleNames(BoardView);
 
-impl Known {
+impl VisibleNames {
     pub async fn by(calling: &Calling<'_>) -> Result<Self, Refused> {
         let handle = calling.doors.orchestrator.handle();
         let scope = match calling.caller {
@@ -27,7 +27,7 @@ impl Known {
     }
 }
 
-impl Names for Known {
+impl Names for VisibleNames {
     fn tasks(&self, name: &str) -> Vec<TaskId> {
         let named = self.0.tasks.iter().filter(|it| it.key == name);
         current(named.map(|it| (it.id, self.has_ended(it.plan))))
@@ -39,7 +39,7 @@ impl Names for Known {
     }
 }
 
-/// Of what has ended and what has not, the latter is meant.
+/// Prefers those that have not ended.
 fn current<I: Copy>(named: impl Iterator<Item = (I, bool)>) -> Vec<I> {
     let named: Vec<(I, bool)> = named.collect();
     let has_open = named.iter().any(|it| !it.1);

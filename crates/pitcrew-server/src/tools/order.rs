@@ -1,4 +1,4 @@
-//! Calls that are orders.
+//! Calls that send commands.
 
 use super::{Caller, Calling, ReadPlan, Refused, subtask::changed};
 use pitcrew_api::Created;
@@ -8,10 +8,10 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the work of an attempt that just ended may take to be put away.
+/// How long saving the work of an ended attempt may take.
 const SAVING_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// An order that makes nothing new.
+/// A command that creates nothing.
 pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, Refused> {
     let answer = call.acknowledgement();
     let order = match (call, calling.caller) {
@@ -36,8 +36,7 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
     Ok(answer)
 }
 
-/// What is in the way while the last attempt is put away passes by itself: nobody should have to call
-/// again for it.
+/// A rejection while the last attempt is being saved is temporary, so the command is retried here.
 async fn when_put_away(calling: &Calling<'_>, order: Command) -> Result<(), Refused> {
     let mut changes = calling.doors.orchestrator.handle().changes();
     let ordered = async {
@@ -120,7 +119,7 @@ pub async fn add_task(
     Ok(ToolAnswer::accepted(text, json!({ "task": task, "waits_for_person": waits })))
 }
 
-/// Beside the requests of others: it may take a while.
+/// Runs on a blocking thread, because it may take a while.
 async fn read(calling: &Calling<'_>, text: &str) -> Result<ReadPlan, Refused> {
     let (desk, text) = (calling.doors.desk.clone(), text.to_owned());
     let read = tokio::task::spawn_blocking(move || desk.read_plan(&text)).await;

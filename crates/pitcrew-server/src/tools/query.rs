@@ -1,4 +1,4 @@
-//! Questions about code of others. The call is held until the kernel says how it ended.
+//! Questions about code of others. The call waits for the kernel's answer.
 
 use super::{Calling, Refused, quoted::Tag, subtask};
 use pitcrew_mcp::ToolAnswer;
@@ -13,7 +13,7 @@ pub async fn ask(
 ) -> Result<ToolAnswer, Refused> {
     let (attempt, nonce) = (subtask::attempt(calling)?, subtask::call(calling)?);
     let handle = calling.doors.orchestrator.handle();
-    // It is known by its own nonce, also after a restart: asked again it is found.
+    // The question is identified by its nonce, also after a restart: a repeated call finds it.
     let order = Command::AskQuery {
         attempt,
         nonce: nonce.clone(),
@@ -76,7 +76,7 @@ fn answer(told: Told) -> Result<ToolAnswer, Refused> {
     Ok(ToolAnswer::new(text, structured))
 }
 
-/// What the owner has written, marked as such.
+/// The owner's text, marked as such.
 fn said(about: &str, words: &str) -> Result<String, Refused> {
     let tag = Tag::new()?;
     Ok(tag.notice() + &tag.block(about, words))

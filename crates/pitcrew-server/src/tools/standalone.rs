@@ -1,5 +1,5 @@
-//! Sub-tasks of a person's own agent. It works for no plan and holds no slot: it is answered from the
-//! state, and waits by looking at it.
+//! Sub-tasks of the user's own agent, which works for no plan and holds no slot: its calls are
+//! answered from the state, by polling.
 
 use super::{
     Calling, Refused,
@@ -68,7 +68,7 @@ fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refus
     Ok(ToolAnswer::new(tag.notice() + &text(&tag, results, Takes::Words), structured))
 }
 
-/// Nobody remembers which of several clients has handed out what.
+/// The sub-tasks must be named: there is no record of which client spawned which.
 fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
     if tasks.is_empty() {
         return Err(Refused::Told("name the sub-tasks: `ids`, as they were told".into()));
@@ -76,7 +76,7 @@ fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
     Ok(tasks.to_vec())
 }
 
-/// What there is when all have ended, or when the time is over.
+/// The results when all have ended, or at the deadline.
 async fn wait(
     calling: &Calling<'_>,
     tasks: Vec<TaskId>,
@@ -94,7 +94,7 @@ async fn wait(
         }
         match timeout_at(until, changed(calling, &mut changes)).await {
             Ok(Ok(())) => {}
-            // The call cannot be held any longer: it is made again for the rest.
+            // The call cannot wait any longer: it is repeated for the rest.
             Ok(Err(Refused::Held)) | Err(_) => return Ok(results),
             Ok(Err(refused)) => return Err(refused),
         }

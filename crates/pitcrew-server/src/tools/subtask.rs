@@ -1,5 +1,5 @@
-//! Calls of a parent about its sub-tasks. Those that wait are held until the kernel says that the
-//! wait is over.
+//! A parent's calls about its sub-tasks. Calls that wait are answered when the kernel ends the
+//! wait.
 
 use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, path::Path};
 use tokio::{sync::watch, time::timeout_at};
 
-/// A call outlasts the sub-tasks that it waits for by so long: it is they whose time is over.
+/// How much longer a call waits than its sub-tasks may take: their deadline comes first.
 const END_MS: u64 = 10_000;
 
-/// Entries that are read at once while a pull is looked for.
+/// Journal entries that are read at a time while waiting for a pull.
 const READ_BATCH: usize = 1_000;
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
@@ -25,7 +25,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     let attempt = attempt(calling)?;
     let handle = calling.doors.orchestrator.handle();
     let call = call(calling)?;
-    // What was handed out before a call was made again is not judged again.
+    // Sub-tasks of a repeated call are not validated again.
     let is_new = handle.handed_out_by(attempt, call.clone()).await.is_empty();
     let subtasks =
         if is_new { known_agents(calling, spawn).await? } else { spawn.subtasks.clone() };
@@ -127,7 +127,7 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
         Some(Err(failure)) => Err(Refused::Told(not_pulled(task, &failure))),
-        // It failed before this call was made again.
+        // It failed before this call was repeated.
         None if !is_done => {
             Err(Refused::Told(format!("{name} was not pulled; `pitcrew logs` says why. Try again")))
         }
@@ -138,7 +138,7 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
     }
 }
 
-/// Why, and what the parent can do about it. Its checkout is as it was.
+/// The reason, and what the parent can do. Its checkout is unchanged.
 fn not_pulled(task: TaskId, failure: &Failure) -> String {
     let name = SubtaskName(task);
     let Failure::Conflict { paths, .. } = failure else {
@@ -153,7 +153,7 @@ fn not_pulled(task: TaskId, failure: &Failure) -> String {
     )
 }
 
-/// How the pull ended that began after `seq`; nothing where none did.
+/// The result of the pull that started after `seq`, if any.
 async fn outcome(
     calling: &Calling<'_>,
     task: TaskId,
@@ -189,7 +189,7 @@ async fn outcome(
     }
 }
 
-/// Returns when the call's own wait is over; says that it is held where that takes too long.
+/// Returns when the kernel has ended the wait; reports `Held` if that takes too long.
 async fn wait_over(calling: &Calling<'_>, attempt: AttemptId) -> Result<(), Refused> {
     let call = call(calling)?;
     let handle = calling.doors.orchestrator.handle();
@@ -204,7 +204,7 @@ async fn wait_over(calling: &Calling<'_>, attempt: AttemptId) -> Result<(), Refu
     }
 }
 
-/// Waits for the journal to grow, as long as the call may be held.
+/// Waits for the journal to grow, within the time limit of the call.
 pub async fn changed(
     calling: &Calling<'_>,
     changes: &mut watch::Receiver<Seq>,
@@ -228,18 +228,18 @@ pub fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
     }
 }
 
-/// What the call is found again by.
+/// The key that identifies a repeated call.
 pub fn call(calling: &Calling<'_>) -> Result<String, Refused> {
     let missing = || Refused::Told("a call that waits needs a nonce".into());
     calling.nonce.clone().ok_or_else(missing)
 }
 
-/// A mark that nobody can guess.
+/// A random value that cannot be guessed.
 pub fn secret() -> Result<String, Refused> {
     nonce().map_err(|error| Refused::Told(format!("no random number: {error}")))
 }
 
-/// The sub-tasks, each with a backend that there is. Who is asked by a role is told who that is.
+/// The sub-tasks with existing backends. A role is replaced by its definition.
 pub async fn known_agents(
     calling: &Calling<'_>,
     spawn: &Spawn,
@@ -282,8 +282,8 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
     Ok(asked)
 }
 
-/// A guest can be held to what is there; what is not there yet could only be made by whoever can write
-/// the folder that it will be in, with all that others have there.
+/// A guest can only be restricted to existing files: creating a file needs write access to its
+/// folder, which others use too.
 async fn require_there(
     calling: &Calling<'_>,
     attempt: AttemptId,
@@ -298,7 +298,7 @@ async fn require_there(
     )))
 }
 
-/// The first file that is not there for a guest.
+/// The first file that does not exist for a guest.
 fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath)> {
     let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
     let mut files =
@@ -307,7 +307,7 @@ fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath
     files.find(|it| is_missing(it.1)).map(|(number, path)| (number, path.clone()))
 }
 
-/// Whoever would only fail at once is not asked.
+/// Rejects an agent that would fail immediately.
 fn can_start(program: &AgentRow, asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<(), Refused> {
     let is_mute = program.needs_script && asked.script.is_none();
     let mute = "it has no model (give it a `script`, or have a person set one and restart pitcrew)";
@@ -330,7 +330,7 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
     let workspace = match asked.workspace {
         Some(WorkspaceAsked::ReadOnly) => Workspace::ReadOnly,
         Some(WorkspaceAsked::Shared) => Workspace::Shared,
-        // Words may be a question; a program is there to change something.
+        // A prompt may be a question; a program is meant to change something.
         None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
             Workspace::ReadOnly
         }
@@ -351,14 +351,14 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
 
 pub type Results = [(TaskId, Option<SubtaskResult>)];
 
-/// Whether whoever hears of results has a checkout to take changes into.
+/// Whether the reader of the results has a checkout to pull changes into.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     Changes,
     Words,
 }
 
-/// Every one that was asked for, ended or not.
+/// Every requested sub-task, ended or not.
 pub fn text(tag: &Tag, results: &Results, takes: Takes) -> String {
     let mut text = String::new();
     for (task, result) in results {

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Authorization.
 
 use crate::lab::{Lab, task};
 use hyper::Method;
@@ -9,7 +9,7 @@ use pitcrew_testkit::escape_stopped;
 const TOOL: &str = "/v1/tools/orchestrator_complete_task";
 const DONE: &str = r#"{"summary": "done"}"#;
 
-/// Every door, with the method that opens it.
+/// Every endpoint with its method.
 fn doors() -> Vec<(Method, &'static str)> {
     vec![
         (Method::GET, paths::HEALTH),
@@ -26,7 +26,7 @@ fn doors() -> Vec<(Method, &'static str)> {
     ]
 }
 
-/// A lab with a worker that waits: `attempt-1`.
+/// A lab with a waiting worker: `attempt-1`.
 async fn with_worker() -> Lab {
     let lab = Lab::started().await;
     lab.plan("name = \"w\"\n[[task]]\nid = \"t\"\nagent = \"deaf\"\nprompt = \"work\"\n").await;
@@ -38,7 +38,7 @@ async fn with_worker() -> Lab {
 }
 
 #[tokio::test]
-async fn every_door_needs_the_token_of_the_person() {
+async fn every_endpoint_needs_the_users_token() {
     let lab = with_worker().await;
     let nobody = format!("Bearer {}", "0".repeat(64));
     let (stranger, worker) = (lab.worker(2), lab.worker(1));
@@ -56,9 +56,9 @@ async fn every_door_needs_the_token_of_the_person() {
     assert_eq!(status, 200);
 }
 
-/// A worker's token opens its tools, for its own attempt, and only while it is at work.
+/// A worker's token is valid for its tools and its own attempt, while it is active.
 #[tokio::test]
-async fn a_worker_may_call_its_tools_while_it_lives() {
+async fn a_worker_may_call_its_tools_while_it_is_active() {
     let lab = with_worker().await;
     let (person, stranger) = (lab.person(), lab.worker(2));
     assert_eq!(lab.problem(None, Method::POST, TOOL, DONE).await.0, 401);
@@ -90,7 +90,7 @@ async fn a_worker_may_call_its_tools_while_it_lives() {
     assert_eq!(task(&lab.board().await, 1).status, TaskStatus::Cancelled);
 }
 
-/// A worker's socket leads to its own tools and to nothing else; the person's leads to no worker's tools.
+/// A worker's socket serves only its own tools; the user's socket serves no worker's tools.
 #[tokio::test]
 async fn each_socket_serves_its_own_callers_only() {
     let lab = with_worker().await;

@@ -2,7 +2,7 @@
 
 use crate::{
     lab::Lab,
-    stream::{Next, Stream},
+    stream::{Stream, StreamItem},
 };
 use hyper::Method;
 use pitcrew_api::{EventStreamLine, Health, ShuttingDown, paths};
@@ -14,10 +14,11 @@ use std::{
     time::Duration,
 };
 
-/// Well below what any single thing may take; well above what a busy machine needs.
+/// Well below any single limit; well above what a busy machine needs.
 const PROMPTLY: Duration = Duration::from_secs(15);
 
-/// The socket is only for its owner, takes the place of a stale one, and goes with its orchestrator.
+/// The socket is accessible only to its owner, replaces a stale one, and is removed with its
+/// orchestrator.
 #[tokio::test]
 async fn the_socket_is_private_and_a_stale_one_is_replaced() {
     let mut lab = Lab::started().await;
@@ -37,7 +38,7 @@ async fn the_socket_is_private_and_a_stale_one_is_replaced() {
     assert!(!socket.exists());
 }
 
-/// Whoever asks for the end gets the answer, and readers see that it is over.
+/// A shutdown request gets an answer, and readers see the end of the stream.
 #[tokio::test]
 async fn a_shutdown_is_answered_and_ends_the_streams() {
     let mut lab = Lab::started().await;
@@ -48,18 +49,18 @@ async fn a_shutdown_is_answered_and_ends_the_streams() {
     assert_eq!(answer.workers_live_count, 0);
     loop {
         match stream.next::<EventStreamLine>().await {
-            Next::Line(_) => {}
-            Next::End => break,
-            Next::BrokenOff => panic!("it broke off"),
+            StreamItem::Line(_) => {}
+            StreamItem::End => break,
+            StreamItem::BrokenOff => panic!("it broke off"),
         }
     }
     let took = lab.wait_for_end().await;
     assert!(took < PROMPTLY, "{took:?}");
 }
 
-/// Nothing that clients do holds up the end: neither an open stream nor half a request.
+/// Clients cannot delay the end, with an open stream or an incomplete request.
 #[tokio::test]
-async fn a_signal_ends_it_whoever_is_connected() {
+async fn a_signal_ends_it_despite_connected_clients() {
     use tokio::io::AsyncWriteExt;
     for signal in [Signal::TERM, Signal::INT] {
         let mut lab = Lab::started().await;
@@ -76,7 +77,7 @@ async fn a_signal_ends_it_whoever_is_connected() {
     }
 }
 
-/// Whoever does not say who they are in time is shown out; whoever is known stays.
+/// A connection without a token is closed in time; an authenticated one stays.
 #[tokio::test]
 async fn a_connection_without_a_token_is_closed_soon() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -105,21 +106,21 @@ async fn a_connection_without_a_token_is_closed_soon() {
     }
 }
 
-/// Idle is: no client, no worker, nothing due.
+/// Idle means: no client, no worker, nothing due.
 #[tokio::test]
-async fn it_ends_by_itself_when_nobody_needs_it() {
+async fn it_exits_when_idle() {
     let mut lab = Lab::new();
     lab.start_with("300").await;
     let plan = lab.plan("name = \"i\"\n[[task]]\nid = \"t\"\ncommand = \"sleep 1\"\n").await;
-    // A task that takes longer than its patience.
+    // A task that takes longer than the idle timeout.
     let took = lab.wait_for_end().await;
-    assert!(took >= Duration::from_secs(1), "{took:?}: it left its worker alone");
+    assert!(took >= Duration::from_secs(1), "{took:?}: it exited before its worker ended");
     assert!(!lab.socket().exists());
     lab.start().await;
     lab.until_plan(plan, PlanStatus::Completed).await;
 }
 
-/// One orchestrator per workspace: the second is told who the first is, and disturbs nothing.
+/// One orchestrator per workspace: the second one reports the first and does not disturb it.
 #[tokio::test]
 async fn a_second_orchestrator_is_refused() {
     let lab = Lab::started().await;

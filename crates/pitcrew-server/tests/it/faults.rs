@@ -1,12 +1,12 @@
-//! Agents that do not do what they should cost their own task, and nothing else.
+//! Misbehaving agents fail their own task and nothing else.
 
 use crate::lab::{LONG, Lab, looks, task};
 use pitcrew_model::{Command, Failure, Outcome, PlanStatus, TaskId, TaskStatus};
 use std::{fs, time::Instant};
 
-/// S0-018: every fault has its typed outcome, and the task beside them is completed.
+/// S0-018: every fault has its typed outcome, and the task beside them completes.
 #[tokio::test]
-async fn every_fault_of_an_agent_is_the_failure_of_its_own_task() {
+async fn a_fault_of_an_agent_fails_only_its_own_task() {
     let lab = Lab::started().await;
     let faults = ["exits_at_once", "exits", "garbage", "silent", "missing", "unknown"];
     let task_of = |fault: &str| {
@@ -41,7 +41,7 @@ async fn every_fault_of_an_agent_is_the_failure_of_its_own_task() {
     lab.until_gone(".worktrees/repository/garbage.pid").await;
 }
 
-/// Nothing of an agent is left when its task is cancelled before it said a word.
+/// No process of an agent is left when its task is cancelled during the start.
 #[tokio::test]
 async fn a_task_is_cancelled_while_its_agent_is_starting() {
     let lab = Lab::started().await;
@@ -51,11 +51,11 @@ async fn a_task_is_cancelled_while_its_agent_is_starting() {
     assert_eq!(task(&board, 1).status, TaskStatus::Starting);
     lab.command(&Command::CancelTask { task: TaskId(1) }).await;
     let took = lab.until_gone(".worktrees/repository/hangs.pid").await;
-    assert!(took < LONG / 4, "{took:?}: not even the time-out of the start was waited for");
+    assert!(took < LONG / 4, "{took:?}: it did not wait for the start timeout");
     let board = lab.board().await;
     assert_eq!(task(&board, 1).status, TaskStatus::Cancelled);
     assert_eq!(task(&board, 1).attempts[0].outcome, Some(Outcome::Cancelled));
-    // What it left is put away, so the task can be tried again.
+    // Its leftovers are saved, so the task can be retried.
     let retry = Command::RetryTasks {
         tasks: vec![TaskId(1)],
         freshness: pitcrew_model::Freshness::Continue,
@@ -69,10 +69,9 @@ async fn a_task_is_cancelled_while_its_agent_is_starting() {
     lab.until("the second attempt", again).await;
 }
 
-/// An agent that ignores the request to stop its turn, and the signal after it, is killed; the
-/// attempt is not held against it.
+/// An agent that ignores the interrupt and SIGTERM is killed; the attempt does not count as failed.
 #[tokio::test]
-async fn a_deaf_agent_is_interrupted_by_force() {
+async fn an_unresponsive_agent_is_killed() {
     let lab = Lab::started().await;
     let text = "name = \"d\"\nmax_attempts = 1\n[[task]]\nid = \"t\"\nagent = \"deaf\"\nprompt = \"work\"\n";
     let plan = lab.plan(text).await;

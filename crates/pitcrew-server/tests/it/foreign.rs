@@ -1,4 +1,4 @@
-//! Whatever is sent to the socket, the orchestrator answers, and goes on serving.
+//! The orchestrator answers any input on the socket, and keeps serving.
 
 use crate::lab::{LONG, Lab};
 use pitcrew_api::paths;
@@ -11,20 +11,20 @@ use tokio::{
     time::timeout,
 };
 
-/// Who closes the connection.
+/// Which side closes the connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Close {
-    /// We do, after what we said: it may be no request at all.
+    /// We do, after our input: it may not be a request.
     Ours,
     /// The orchestrator does, after its answer.
     Theirs,
 }
 
-/// Says `bytes`; what the orchestrator answers until the end.
+/// Sends `bytes` and returns the complete answer.
 async fn say(socket: &Path, bytes: &[u8], close: Close) -> Vec<u8> {
     let talk = async {
         let mut stream = UnixStream::connect(socket).await.unwrap();
-        // It may have heard enough before the end.
+        // It may stop reading before the end.
         stream.write_all(bytes).await.ok();
         if close == Close::Ours {
             stream.shutdown().await.ok();
@@ -45,7 +45,7 @@ fn request(lab: &Lab, head: &[u8], body: &[u8]) -> Vec<u8> {
     [head, fields.as_bytes(), body].concat()
 }
 
-/// A path as it stands in a request, whatever its bytes.
+/// A path as written in a request, for any bytes.
 fn escaped(target: &[u8]) -> Vec<u8> {
     let escape = |byte: &u8| match byte {
         0x21..=0x7e => vec![*byte],
@@ -54,7 +54,7 @@ fn escaped(target: &[u8]) -> Vec<u8> {
     target.iter().flat_map(escape).collect()
 }
 
-/// Sends everything that is made of the corpus; no answer says that something of ours broke.
+/// Sends all mutations of the corpus; no answer is an internal error.
 fn try_all(
     lab: &Lab,
     runtime: &Runtime,
@@ -66,7 +66,7 @@ fn try_all(
     corpus.check(40, |bytes| {
         let answer = runtime.block_on(say(&socket, &make(bytes), close));
         let status = answer.strip_prefix(b"HTTP/1.1 ").unwrap_or_default();
-        assert!(close == Close::Ours || !status.is_empty(), "it says nothing");
+        assert!(close == Close::Ours || !status.is_empty(), "there is no answer");
         assert!(!status.starts_with(b"5"), "{}", String::from_utf8_lossy(&answer));
     });
     let health = request(lab, b"GET /v1/health", b"");
@@ -85,7 +85,7 @@ fn any_request_is_answered_and_the_next_one_too() {
     let golden =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../pitcrew-model/tests/golden/command.ndjson");
     let golden = fs::read_to_string(golden).unwrap();
-    // A plan that is taken would be carried out, whatever became of it.
+    // A valid plan would be executed.
     let commands = golden.lines().filter(|it| !it.contains("create_plan"));
     let commands = commands.map(|it| it.as_bytes().to_vec());
     let head = format!("POST {}", paths::COMMANDS);

@@ -1,4 +1,4 @@
-//! A workspace of its own, with an orchestrator that can be started, ended and killed.
+//! A separate workspace with an orchestrator that can be started, stopped and killed.
 
 use crate::http;
 use hyper::Method;
@@ -24,7 +24,7 @@ use tokio::time::{Instant, Interval, interval};
 /// Longer than anything here takes on a busy machine.
 pub const LONG: Duration = Duration::from_mins(2);
 
-/// For looking again and again until something is true.
+/// The polling interval of condition waits.
 pub fn looks() -> Interval {
     interval(Duration::from_millis(10))
 }
@@ -35,7 +35,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// A repository with a few files, and no orchestrator yet.
+    /// A repository with a few files, without an orchestrator.
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["home", "run", "repository/core", "repository/.claude"] {
@@ -80,7 +80,7 @@ impl Lab {
         self.start_with("no").await;
     }
 
-    /// Starts the orchestrator and waits until it answers. It ends when it is idle for so long.
+    /// Starts the orchestrator and waits until it answers. It exits when idle for this long.
     pub async fn start_with(&mut self, idle_ms: &str) {
         assert!(self.orchestrator.is_none(), "one at a time");
         let log = File::options().append(true).create(true).open(self.path("log")).unwrap();
@@ -97,13 +97,13 @@ impl Lab {
         self.orchestrator = Some(spawn_detached(&argv, log).unwrap());
         let (until, mut look) = (Instant::now() + LONG, looks());
         while self.try_call(Method::GET, paths::HEALTH).await.is_none() {
-            assert!(!self.has_ended(), "it ended: {}", self.log());
+            assert!(!self.has_ended(), "it exited: {}", self.log());
             assert!(Instant::now() < until, "it does not answer: {}", self.log());
             look.tick().await;
         }
     }
 
-    /// Runs another orchestrator on the same workspace, to its end.
+    /// Runs another orchestrator on the same workspace until it exits.
     pub fn second(&self) -> Finished {
         let run = Run::new(cast(), self.dir.path())
             .args(["serve".as_ref(), self.dir.path().as_os_str(), "no".as_ref()])
@@ -133,7 +133,7 @@ impl Lab {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits until the orchestrator's process is gone; tells how long that took.
+    /// Waits until the orchestrator's process is gone; returns how long that took.
     pub async fn wait_for_end(&mut self) -> Duration {
         let (began, mut look) = (Instant::now(), looks());
         while !self.has_ended() {
@@ -154,7 +154,7 @@ impl Lab {
         fs::read_to_string(self.path("socket")).unwrap_or_default().into()
     }
 
-    /// What the orchestrator said on its standard error, and the newest log file.
+    /// The orchestrator's stderr and the newest log file.
     pub fn log(&self) -> String {
         let said = fs::read_to_string(self.path("log")).unwrap_or_default();
         let newest = self.log_files().pop().and_then(|it| fs::read_to_string(it).ok());
@@ -183,13 +183,13 @@ impl Lab {
         format!("Bearer {}", self.tokens().worker(AttemptId(attempt)))
     }
 
-    /// The socket of a worker's own.
+    /// The socket of a worker.
     pub fn worker_socket(&self, attempt: u64) -> PathBuf {
         let runtime = self.socket().parent().and_then(Path::parent).expect("a folder").to_owned();
         runtime.join(format!("attempt-{attempt}/sock"))
     }
 
-    /// What the person's own agents prove themselves with.
+    /// The token of the user's own agents.
     pub fn client(&self) -> String {
         format!("Bearer {}", self.tokens().client())
     }
@@ -223,7 +223,7 @@ impl Lab {
         serde_json::from_slice(&body).unwrap_or_else(|error| panic!("{path}: {error}: {text}"))
     }
 
-    /// The problem that a request meets.
+    /// The problem in the answer to a request.
     pub async fn problem(
         &self,
         who: Option<&str>,
@@ -268,7 +268,7 @@ impl Lab {
         self.get("/v1/board?all=true").await
     }
 
-    /// Waits for something to be true of the board.
+    /// Waits until the board satisfies a condition.
     pub async fn until(&self, what: &str, holds: impl Fn(&BoardView) -> bool) -> BoardView {
         let (until, mut look) = (Instant::now() + LONG, looks());
         loop {
@@ -304,7 +304,7 @@ impl Lab {
         fs::read_to_string(path).unwrap()
     }
 
-    /// Waits until a process is gone, by the number in a file of the lab.
+    /// Waits until the process with the id in a file of the lab is gone.
     pub async fn until_gone(&self, pid_file: &str) -> Duration {
         let pid = self.until_file(pid_file).await;
         let pid = Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
@@ -328,7 +328,7 @@ impl Drop for Lab {
         {
             let pid = i32::try_from(orchestrator.pid()).ok().and_then(Pid::from_raw);
             let pid = pid.expect("a process number");
-            // Its agents would outlive it if it were killed.
+            // After a kill its agents would outlive it.
             kill_process(pid, Signal::TERM).ok();
             let process = pitcrew_testkit::Process::of(orchestrator.pid());
             if process.is_some_and(|it| !it.await_end(LONG)) {

@@ -1,4 +1,4 @@
-//! What a task or a plan changed, where it is, and what could go.
+//! The changes of a task or a plan, its checkout, and what could be removed.
 
 use crate::lab::{Lab, task};
 use pitcrew_api::{GarbagePreview, PlanReview, TaskDiff, TaskPath};
@@ -6,9 +6,9 @@ use pitcrew_model::{AttemptId, Command, PlanStatus, TaskId, TaskStatus};
 use pitcrew_views::BoardView;
 use std::{fs, path::Path};
 
-/// The same numbers while the agent still works as when its work is collected.
+/// The numbers are the same during the work and after collecting it.
 #[tokio::test]
-async fn a_diff_is_told_while_the_agent_works_and_after() {
+async fn a_diff_is_available_during_the_work_and_after() {
     let lab = Lab::started().await;
     let plan = lab
         .plan(&format!(

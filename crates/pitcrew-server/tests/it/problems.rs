@@ -1,4 +1,4 @@
-//! Requests that cannot be served are told so in words.
+//! Failed requests get a readable problem.
 
 use crate::lab::Lab;
 use hyper::Method;
@@ -6,7 +6,7 @@ use pitcrew_api::{ProblemCode, paths};
 use pitcrew_model::{Command, PlanId, Rejection};
 
 #[tokio::test]
-async fn whatever_is_wrong_with_a_request_is_a_problem() {
+async fn an_invalid_request_gets_a_problem() {
     let lab = Lab::started().await;
     let person = lab.person();
     let check = async |method: Method, path: &str, body: &str, code: ProblemCode, word: &str| {
@@ -15,11 +15,11 @@ async fn whatever_is_wrong_with_a_request_is_a_problem() {
         assert!(problem.message.contains(word), "{path}: {problem:?}");
     };
     let (bad, missing) = (ProblemCode::BadRequest, ProblemCode::NotFound);
-    check(Method::POST, paths::COMMANDS, "", bad, "not understood").await;
+    check(Method::POST, paths::COMMANDS, "", bad, "is invalid").await;
     check(Method::POST, paths::COMMANDS, "{\"command\": ", bad, "line 1").await;
     check(Method::POST, paths::COMMANDS, r#"{"command": "fly"}"#, bad, "fly").await;
     check(Method::POST, paths::COMMANDS, r#"{"command": "cancel_task"}"#, bad, "task").await;
-    check(Method::POST, paths::COMMANDS, "\u{0}\u{1}", bad, "not understood").await;
+    check(Method::POST, paths::COMMANDS, "\u{0}\u{1}", bad, "is invalid").await;
     check(Method::GET, "/v1/events?after=x", "", bad, "after").await;
     check(Method::GET, "/v1/board?plan=task-1", "", bad, "plan-7").await;
     check(Method::GET, "/v1/tasks/seven/log", "", bad, "task-7").await;
@@ -33,7 +33,7 @@ async fn whatever_is_wrong_with_a_request_is_a_problem() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn an_oversized_body_is_rejected() {
     let lab = Lab::started().await;
     let body = vec![b' '; 64 * 1_024 * 1_024 + 1];
     let (status, problem) =
@@ -42,7 +42,7 @@ async fn a_body_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_command_that_cannot_be_carried_out_is_refused_with_its_rejection() {
+async fn a_rejected_command_returns_its_rejection() {
     let lab = Lab::started().await;
     let refused = lab.try_command(&Command::PausePlan { plan: PlanId(7) }).await.unwrap_err();
     let rejection = Rejection::NoSuchPlan { plan: PlanId(7) };

@@ -1,4 +1,4 @@
-//! What was acknowledged goes on after the death of the orchestrator, and nothing is done twice.
+//! Acknowledged work continues after the orchestrator dies, and nothing is done twice.
 
 use crate::lab::{Lab, task};
 use pitcrew_model::{
@@ -8,9 +8,9 @@ use pitcrew_views::BoardView;
 use rustix::process::Signal;
 use std::{fs, time::Duration};
 
-/// Killed in the middle: what is done stays done, and what ran goes on.
+/// Killed in the middle: completed work stays completed, and running work continues.
 #[tokio::test]
-async fn a_killed_orchestrator_goes_on_where_it_was() {
+async fn work_continues_after_the_orchestrator_is_killed() {
     let mut lab = Lab::started().await;
     let (count, go, pid) = (lab.path("count"), lab.path("go"), lab.path("pid"));
     let plan = lab
@@ -48,10 +48,10 @@ async fn a_killed_orchestrator_goes_on_where_it_was() {
     assert_eq!(task(&board, 3).attempts.len(), 1);
 }
 
-/// Killed and started again at once, while the agent of a start that was under way still dies: the
-/// start is made again, for the same attempt.
+/// Killed and restarted immediately, while an agent that was starting is still dying: the start is
+/// repeated for the same attempt.
 #[tokio::test]
-async fn a_start_that_was_under_way_is_made_again() {
+async fn an_interrupted_start_is_repeated() {
     let mut lab = Lab::started().await;
     let plan = lab
         .plan("name = \"l\"\nmax_attempts = 1\n[[task]]\nid = \"t\"\nagent = \"late\"\nprompt = \"Do it.\"\n")
@@ -70,9 +70,9 @@ async fn a_start_that_was_under_way_is_made_again() {
     assert_eq!(task(&board, 1).attempts[0].turns_count, 1);
 }
 
-/// A check that takes ten minutes does not hold up the end; it is killed whole and runs again.
+/// A long check does not delay the shutdown; it is killed with all its processes and runs again.
 #[tokio::test]
-async fn a_long_check_is_cut_short_at_the_end_and_runs_again() {
+async fn a_long_check_is_killed_at_shutdown_and_runs_again() {
     let mut lab = Lab::started().await;
     let (go, pid) = (lab.path("go"), lab.path("pid"));
     let plan = lab
@@ -102,7 +102,7 @@ async fn a_long_check_is_cut_short_at_the_end_and_runs_again() {
     assert_eq!(task(&board, 1).attempts.len(), 1, "{board:#?}");
 }
 
-/// Ended politely with an agent at work: the agent goes with it, and its work is not lost.
+/// At a regular shutdown an agent is stopped, and its work is not lost.
 #[tokio::test]
 async fn agents_end_with_their_orchestrator() {
     let mut lab = Lab::started().await;
@@ -133,8 +133,8 @@ async fn agents_end_with_their_orchestrator() {
     lab.until_plan(plan, PlanStatus::Failed).await;
 }
 
-/// Killed after a few entries, again and again, wherever that is: the plan comes to its end all the same, each
-/// of its tasks is integrated once, and it lands.
+/// Killed repeatedly after a few entries: the plan still completes, each task is integrated once,
+/// and it lands.
 #[tokio::test]
 async fn a_plan_survives_kill_after_kill() {
     let mut lab = Lab::started().await;
@@ -157,7 +157,7 @@ async fn a_plan_survives_kill_after_kill() {
             "#,
         )
         .await;
-    // Each life is a little longer than the one before, so that there is an end.
+    // Each run lasts a little longer than the previous one, so that the test ends.
     for kills in 0..8 {
         let seq = lab.board().await.seq.0;
         let moved =

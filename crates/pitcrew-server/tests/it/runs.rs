@@ -1,4 +1,4 @@
-//! Plans that run to their end.
+//! Plans that run to completion.
 
 use crate::lab::{Lab, task, worker_status};
 use pitcrew_model::{
@@ -6,9 +6,9 @@ use pitcrew_model::{
 };
 use std::fs;
 
-/// A script, a command and a check, in the order of their dependencies, landed on the branch.
+/// A script, a command and a check, in dependency order, landed on the branch.
 #[tokio::test]
-async fn a_plan_runs_to_its_end_and_lands() {
+async fn a_plan_completes_and_lands() {
     let lab = Lab::started().await;
     let plan = lab
         .plan(
@@ -44,10 +44,10 @@ async fn a_plan_runs_to_its_end_and_lands() {
     assert_eq!(fs::read_to_string(lab.path("repository/core/copy.txt")).unwrap(), "one\n2\n");
 }
 
-/// S0-014, S0-018, S0-019, S0-020, S0-026: two agents that can only end if both run at the same time,
-/// each in a session of its own, and a third whose failure is its own.
+/// S0-014, S0-018, S0-019, S0-020, S0-026: two agents that can only complete if both run at the
+/// same time, each in its own session, and a third that fails alone.
 #[tokio::test]
-async fn agents_run_beside_each_other_and_a_failure_stays_alone() {
+async fn agents_run_concurrently_and_fail_independently() {
     let lab = Lab::started().await;
     let meet = |own: &str, other: &str| {
         let (own, other) = (lab.path(own), lab.path(other));
@@ -101,10 +101,10 @@ async fn agents_run_beside_each_other_and_a_failure_stays_alone() {
     assert!(board.sessions.is_empty() && board.regions.is_empty());
 }
 
-/// S1-016, S1-017, S1-018, S1-019, S1-020, S1-089, S1-091: a deployment by hand, step by step, and
-/// what the log file says of it.
+/// S1-016, S1-017, S1-018, S1-019, S1-020, S1-089, S1-091: a manual deployment, step by step, and
+/// its log file.
 #[tokio::test]
-async fn a_deployed_task_gets_a_checkout_and_a_worker_and_the_log_tells_it() {
+async fn a_deployed_task_gets_a_checkout_and_a_worker_and_is_logged() {
     let lab = Lab::started().await;
     let plan = lab
         .plan(&format!(
@@ -120,7 +120,7 @@ async fn a_deployed_task_gets_a_checkout_and_a_worker_and_the_log_tells_it() {
         .await;
     let opened = |board: &pitcrew_views::BoardView| board.plans[0].base.is_some();
     let board = lab.until("the base", opened).await;
-    assert_eq!(task(&board, 1).status, TaskStatus::Pending, "nobody has deployed it");
+    assert_eq!(task(&board, 1).status, TaskStatus::Pending, "it was not deployed");
     lab.command(&Command::DeployTask { task: TaskId(1) }).await;
     let runs = |board: &pitcrew_views::BoardView| {
         task(board, 1).status == TaskStatus::Running
@@ -133,7 +133,7 @@ async fn a_deployed_task_gets_a_checkout_and_a_worker_and_the_log_tells_it() {
     assert_eq!(base.branch.as_deref(), Some("main"));
     let checkout = std::path::PathBuf::from(attempt.path.as_ref().unwrap());
     assert!(checkout.starts_with(lab.path(".worktrees/repository")), "{}", checkout.display());
-    assert!(checkout.join(".claude/settings.json").exists(), "agent settings come along");
+    assert!(checkout.join(".claude/settings.json").exists(), "agent settings are in the checkout");
     assert_eq!(board.sessions.len(), 1);
     fs::write(lab.path("go"), "").unwrap();
     lab.until_plan(plan, PlanStatus::Completed).await;

@@ -1,4 +1,4 @@
-//! What people do to plans that run.
+//! User actions on running plans.
 
 use crate::lab::{Lab, task, worker_status};
 use pitcrew_model::{
@@ -7,9 +7,9 @@ use pitcrew_model::{
 use pitcrew_views::{BoardView, InboxView};
 use std::fs;
 
-/// The turn is interrupted, and goes on where it was.
+/// The turn is interrupted and continues later.
 #[tokio::test]
-async fn a_paused_plan_holds_still_and_goes_on() {
+async fn a_paused_plan_stops_and_resumes() {
     let lab = Lab::started().await;
     let plan = lab
         .plan(&format!(
@@ -39,11 +39,11 @@ async fn a_paused_plan_holds_still_and_goes_on() {
     lab.command(&Command::ResumePlan { plan }).await;
     let board = lab.until_plan(plan, PlanStatus::Completed).await;
     let attempts = &task(&board, 1).attempts;
-    assert_eq!(attempts.len(), 1, "the same agent went on: {attempts:#?}");
+    assert_eq!(attempts.len(), 1, "the same agent continued: {attempts:#?}");
     assert_eq!(attempts[0].turns_count, 2);
 }
 
-/// A question goes to the inbox and its answer to the agent.
+/// A question goes to the inbox, and its answer to the agent.
 #[tokio::test]
 async fn a_question_is_answered_by_a_person() {
     let lab = Lab::started().await;
@@ -71,7 +71,7 @@ async fn a_question_is_answered_by_a_person() {
     assert_eq!(task(&board, 1).attempts[0].summary.as_deref(), Some("took 8080"));
 }
 
-/// What the matrix does not know waits for a person, in the middle of a turn.
+/// An action that is not in the matrix waits for a person in the middle of a turn.
 #[tokio::test]
 async fn a_tool_call_waits_for_permission() {
     let lab = Lab::started().await;

@@ -14,11 +14,11 @@ pub struct Stream {
     begun: Vec<u8>,
 }
 
-/// How a stream went on.
+/// The next item of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next<T> {
+pub enum StreamItem<T> {
     Line(T),
-    /// It ended as it should.
+    /// It ended regularly.
     End,
     BrokenOff,
 }
@@ -33,11 +33,11 @@ impl Stream {
         Self { body: response.into_body(), begun: Vec::new() }
     }
 
-    pub async fn next<T: DeserializeOwned>(&mut self) -> Next<T> {
+    pub async fn next<T: DeserializeOwned>(&mut self) -> StreamItem<T> {
         loop {
             if let Some(end) = self.begun.iter().position(|it| *it == b'\n') {
                 let line: Vec<u8> = self.begun.drain(..=end).collect();
-                return Next::Line(serde_json::from_slice(&line).unwrap());
+                return StreamItem::Line(serde_json::from_slice(&line).unwrap());
             }
             match timeout(LONG, self.body.frame()).await.expect("something comes in time") {
                 Some(Ok(frame)) => {
@@ -45,29 +45,29 @@ impl Stream {
                         self.begun.extend_from_slice(&data);
                     }
                 }
-                Some(Err(_)) => return Next::BrokenOff,
-                None => return Next::End,
+                Some(Err(_)) => return StreamItem::BrokenOff,
+                None => return StreamItem::End,
             }
         }
     }
 
-    /// The next line of a stream that goes on.
+    /// The next line; the stream must not end.
     pub async fn line<T: DeserializeOwned>(&mut self) -> T {
         match self.next().await {
-            Next::Line(line) => line,
-            Next::End => panic!("it has ended"),
-            Next::BrokenOff => panic!("it broke off"),
+            StreamItem::Line(line) => line,
+            StreamItem::End => panic!("it has ended"),
+            StreamItem::BrokenOff => panic!("it broke off"),
         }
     }
 
-    /// Everything until the end.
+    /// All lines until the end.
     pub async fn rest<T: DeserializeOwned>(mut self) -> Vec<T> {
         let mut lines = Vec::new();
         loop {
             match self.next().await {
-                Next::Line(line) => lines.push(line),
-                Next::End => return lines,
-                Next::BrokenOff => panic!("it broke off after {} lines", lines.len()),
+                StreamItem::Line(line) => lines.push(line),
+                StreamItem::End => return lines,
+                StreamItem::BrokenOff => panic!("it broke off after {} lines", lines.len()),
             }
         }
     }

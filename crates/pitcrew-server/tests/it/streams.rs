@@ -1,4 +1,4 @@
-//! Streams: without a gap, without a line twice, alive, and over when there is no more.
+//! Streams: without gaps or duplicates, with heartbeats, and ending when there is no more.
 
 use crate::{
     lab::{Lab, task},
@@ -20,9 +20,9 @@ fn numbers(events: &[EventLine]) -> Vec<u64> {
     events.iter().map(|it| it.seq.0).collect()
 }
 
-/// From any place on, each entry once, to the end and no further.
+/// From any position, each entry once, up to the requested end.
 #[tokio::test]
-async fn the_journal_is_told_from_any_place() {
+async fn the_journal_can_be_read_from_any_position() {
     let lab = Lab::started().await;
     let mut following = Stream::open(&lab, "/v1/events?follow=true").await;
     // More entries than are read at a time.
@@ -40,7 +40,7 @@ async fn the_journal_is_told_from_any_place() {
 
     let part = events(Stream::open(&lab, "/v1/events?after=500").await.rest().await);
     assert_eq!(part[0].seq, Seq(501));
-    // What the plan had begun in the vault may come to its end meanwhile.
+    // The plan's preparation in the vault may complete in the meantime.
     assert_eq!(part[..all.len() - 500], all[500..]);
     let none = events(Stream::open(&lab, "/v1/events?after=100000").await.rest().await);
     assert_eq!(none, []);
@@ -52,9 +52,9 @@ async fn the_journal_is_told_from_any_place() {
     assert_eq!(followed, all);
 }
 
-/// Who waits where nothing happens hears that somebody is there; who goes is forgotten.
+/// A waiting reader gets heartbeats; a reader that disconnects is dropped.
 #[tokio::test]
-async fn a_quiet_stream_beats() {
+async fn a_quiet_stream_sends_heartbeats() {
     let mut lab = Lab::new();
     lab.start_with("1000").await;
     let mut stream = Stream::open(&lab, "/v1/events?follow=true").await;
@@ -77,9 +77,9 @@ fn logs(lines: Vec<LogStreamLine>) -> Vec<LogLine> {
     lines.into_iter().filter_map(log).collect()
 }
 
-/// The conversation, while it goes on and after, with the same numbers for everybody.
+/// The conversation has the same line numbers for every reader, during and after it.
 #[tokio::test]
-async fn a_log_is_told_while_it_grows_and_again_from_any_line() {
+async fn a_log_can_be_followed_and_read_again_from_any_line() {
     let lab = Lab::started().await;
     let go = lab.path("go");
     let plan = lab
@@ -119,7 +119,7 @@ async fn a_log_is_told_while_it_grows_and_again_from_any_line() {
         all.iter().map(|it| it.number).collect::<Vec<_>>(),
         (1..=all.len() as u64).collect::<Vec<_>>()
     );
-    assert_eq!(seen, all, "who came early and who came late read the same");
+    assert_eq!(seen, all, "early and late readers get the same lines");
     let said =
         |text: &str| all.iter().any(|it| it.source == LogSource::Agent && it.text.contains(text));
     assert!(said("first words") && said("last words"), "{all:#?}");

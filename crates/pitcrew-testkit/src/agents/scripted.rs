@@ -1,18 +1,18 @@
-//! What sends each agent to a scripted model, as its user would: variables, and files in the home.
+//! Points each agent to a scripted model as a user would: with variables and files in the home.
 //!
-//! Everything else that it needs to be told is in the data file of its backend.
+//! Everything else is in the data file of its backend.
 
 use serde_json::{Value, json};
 
 #[derive(Default)]
 pub struct Scripted {
     pub variables: Vec<(&'static str, String)>,
-    /// Files of the home.
+    /// Files in the home.
     pub files: Vec<(&'static str, String)>,
 }
 
 impl Scripted {
-    /// `url` is where the model is.
+    /// `url` is the address of the model.
     pub fn new(agent: &str, url: &str) -> Self {
         match agent {
             "goose" => goose(url),
@@ -23,7 +23,7 @@ impl Scripted {
             "qwen" => qwen(url),
             "copilot" => copilot(url),
             "vibe" => vibe(url),
-            name => panic!("nothing is known of how {name} is sent to a model"),
+            name => panic!("no model configuration is known for {name}"),
         }
     }
 }

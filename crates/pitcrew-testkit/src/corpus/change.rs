@@ -1,6 +1,6 @@
-//! Changes of a text that leave most of its structure standing.
+//! Mutations of a text that keep most of its structure.
 //!
-//! They know brackets, quotes, words and lines, and so fit JSON, TOML and scripts alike.
+//! They know brackets, quotes, words and lines, so they work for JSON, TOML and scripts.
 
 use proptest::{
     prelude::*,
@@ -8,7 +8,7 @@ use proptest::{
 };
 use std::ops::Range;
 
-/// What takes the place of a value, or stands beside one.
+/// Replacements for a value.
 const NASTY: &[&[u8]] = &[
     b"null",
     b"true",
@@ -75,19 +75,19 @@ const NASTY: &[&[u8]] = &[
     b"\xc2\x9b",
 ];
 
-/// What stands between a part and its repetition.
+/// Separators between a part and its copy.
 const BETWEEN: &[&[u8]] = &[b",", b"\n", b""];
 
-/// One change. Places are chosen among those that the text has when it is made.
+/// One mutation. Positions are chosen among the parts of the text when it is applied.
 #[derive(Clone, Debug)]
 pub enum Change {
     Replace(Index, &'static [u8]),
     Insert(Index, &'static [u8]),
     Remove(Index),
-    /// The same once more, behind a comma, a line feed or nothing: also keys stand twice then.
+    /// Duplicates a part, after a comma, a line feed or nothing; this also duplicates keys.
     Repeat(Index, &'static [u8], usize),
     Swap(Index, Index),
-    /// A part of another sample in the place of one of this.
+    /// Replaces a part by a part of another sample.
     Graft(Index, Index, Index),
     Deepen(Index, usize, &'static [u8], &'static [u8]),
     Lengthen(Index, usize),
@@ -176,7 +176,7 @@ impl Change {
     }
 }
 
-/// Exchanges two parts; of parts within each other the later one stays where it is.
+/// Exchanges two parts; if they are nested, the inner one stays.
 fn swap(bytes: &mut Vec<u8>, left: Range<usize>, right: Range<usize>) {
     let (first, second) = if left.start <= right.start { (left, right) } else { (right, left) };
     if first.end <= second.start {
@@ -186,7 +186,7 @@ fn swap(bytes: &mut Vec<u8>, left: Range<usize>, right: Range<usize>) {
     }
 }
 
-/// The parts of a text: what stands in brackets and quotes, words and numbers, lines, everything.
+/// The parts of a text: contents of brackets and quotes, words and numbers, lines, everything.
 fn parts(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut parts = vec![Range { start: 0, end: bytes.len() }];
     let mut open = Vec::new();

@@ -1,35 +1,35 @@
-//! What was found out about an agent.
+//! The findings about an agent.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is looked at.
+/// The aspects of an agent that are tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
     /// It reads, edits and writes files in its checkout.
     Edit,
-    /// It says that it is done, in the turn in which it is.
+    /// It reports completion in the turn in which it completes.
     Complete,
-    /// A failed check is mended by the next attempt.
+    /// The next attempt fixes a failed check.
     Retry,
-    /// A command is run when a person has allowed it, and not before.
+    /// A command runs only after a person has allowed it.
     Permission,
-    /// What it writes outside its region is refused.
+    /// Writes outside its region are refused.
     Gate,
-    /// It works on while the orchestrator is killed, and is not prompted twice.
+    /// It keeps working while the orchestrator is killed, and is not prompted twice.
     Reattach,
-    /// An error of the model is a failure of that name.
+    /// A model error is a failure with that name.
     ModelError,
-    /// It is stopped while its model thinks.
+    /// It is stopped while its model is busy.
     Cancel,
-    /// A key that the model does not take is a failure of that name.
+    /// A rejected key is a failure with that name.
     Auth,
     /// It waits for its quota.
     Quota,
-    /// It tells all tokens that its model has told.
+    /// It reports all tokens of its model.
     Tokens,
-    /// It tells what they cost.
+    /// It reports their cost.
     Cost,
 }
 
@@ -67,7 +67,7 @@ impl Aspect {
     }
 }
 
-/// What holds, with a remark, and what does not, with the reason.
+/// The aspects that work, with a remark, and those that do not, with the reason.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Findings(pub BTreeMap<Aspect, Result<String, String>>);
 
@@ -76,7 +76,7 @@ impl Findings {
         self.0.insert(aspect, found);
     }
 
-    /// Fails the test unless everything holds that `four_tasks` plays.
+    /// Fails the test unless every aspect of `four_tasks` works.
     #[track_caller]
     pub fn hold_all_of_the_plan(&self) {
         for aspect in [
@@ -93,13 +93,13 @@ impl Findings {
         }
     }
 
-    /// Fails the test unless this holds; the remark.
+    /// Fails the test unless the aspect works; returns the remark.
     #[track_caller]
     pub fn hold(&self, aspect: Aspect) -> &str {
         match self.0.get(&aspect) {
             Some(Ok(remark)) => remark,
             Some(Err(reason)) => panic!("{}: {reason}; {self:#?}", aspect.title()),
-            None => panic!("{} was not looked at", aspect.title()),
+            None => panic!("{} was not tested", aspect.title()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The most memory that one agent had, with all that it started.
+//! The peak memory of one agent with all its processes.
 
 use crate::Sandbox;
 use std::{
@@ -11,7 +11,7 @@ use std::{
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Looks at the agents of a sandbox until it is told to stop.
+/// Samples the agents of a sandbox until it is stopped.
 pub struct PeakMemory {
     stop: Sender<()>,
     thread: JoinHandle<u64>,
@@ -53,7 +53,7 @@ fn largest_agent_kib(root: &str) -> u64 {
     shims.map(|shim| below(shim, &all)).max().unwrap_or(0)
 }
 
-/// The memory of all descendants that are not programs of ours, but for the built-in agent.
+/// The memory of all descendants except our own programs, but including the built-in agent.
 fn below(parent: u32, all: &HashMap<u32, Seen>) -> u64 {
     let children = all.iter().filter(|(_, it)| it.parent == parent);
     children

@@ -1,23 +1,25 @@
-//! The plan of four tasks: an agent that works, one that asks, one that strays, and the built-in one.
+//! The plan of four tasks: one agent fixes a check, one asks, one leaves its region, and the
+//! built-in one.
 
 use super::{Aspect, Crew, Findings, Requests, failure_of};
 use pitcrew_model::{Failure, TaskStatus};
 use pitcrew_views::{Attempt, TaskView};
 use std::time::Instant;
 
-/// Who plays which part.
+/// The backend of each role.
 #[derive(Clone, Copy)]
 pub struct Cast<'a> {
-    /// Edits, is refused by a check, and mends it.
-    pub mends: &'a str,
-    /// Runs a command, which a person has to allow, and works on while the orchestrator is killed.
+    /// Edits files, fails a check, and fixes it.
+    pub fixes: &'a str,
+    /// Runs a command that a person has to allow, and keeps working while the orchestrator is
+    /// killed.
     pub asks: &'a str,
-    /// Writes outside its region, and past the box that holds it there; has a model that fails, and is cancelled.
+    /// Writes outside its region and its sandbox; then its model fails, and it is cancelled.
     pub strays: &'a str,
 }
 
 fn text(cast: Cast<'_>) -> String {
-    let Cast { mends, asks, strays } = cast;
+    let Cast { fixes, asks, strays } = cast;
     format!(
         r#"
 name = "four tasks"
@@ -32,8 +34,8 @@ prompt = '''
 '''
 
 [[task]]
-id = "mends"
-agent = "{mends}"
+id = "fixes"
+agent = "{fixes}"
 region = "core"
 max_attempts = 2
 prompt = '''
@@ -45,7 +47,7 @@ prompt = '''
 @when attempt 2)
 @read core/port.txt
 @edit core/port.txt 8081 => 8080
-@complete mended the port
+@complete fixed the port
 '''
 checks = ["grep -q two core/one.txt", "grep -q 8080 core/port.txt"]
 
@@ -58,7 +60,7 @@ max_attempts = 1
 prompt = '''
 @escalate mkdir -p docs && cat ui/three.txt > docs/seen.txt
 @hold asks
-@complete looked at what the other did
+@complete read the other task's work
 '''
 checks = "grep -q three docs/seen.txt"
 
@@ -80,13 +82,13 @@ prompt = '''
 @when attempt 3)
 @read lib/four.txt
 @hold strays
-@complete far too late
+@complete too late
 '''
 "#
     )
 }
 
-/// Runs the plan, with all that happens to it.
+/// Runs the plan with all its faults.
 pub fn four_tasks(crew: &Crew, cast: Cast<'_>) -> Findings {
     crew.sandbox.write("lib/four.txt", "four\n");
     crew.sandbox.write("other/five.txt", "five\n");
@@ -99,21 +101,21 @@ pub fn four_tasks(crew: &Crew, cast: Cast<'_>) -> Findings {
         crew.board().plans.first().is_some_and(|it| it.status.has_ended()).then_some(())
     });
     let mut found = Findings::default();
-    let [mends, asks, strays] = ["mends", "asks", "strays"].map(|it| crew.task(it));
-    found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&mends, &requests)));
-    found.note(Aspect::Complete, completes(crew, &mends));
-    found.note(Aspect::Retry, retries(&mends));
+    let [fixes, asks, strays] = ["fixes", "asks", "strays"].map(|it| crew.task(it));
+    found.note(Aspect::Edit, ended.clone().and_then(|()| edits(&fixes, &requests)));
+    found.note(Aspect::Complete, completes(crew, &fixes));
+    found.note(Aspect::Retry, retries(&fixes));
     found.note(Aspect::Permission, asks_first(crew, &asks, &requests));
     found.note(Aspect::Reattach, killed.and_then(|()| reattaches(crew, &asks)));
     found.note(Aspect::Gate, is_refused(&strays));
     found.note(Aspect::ModelError, fails_with_its_model(crew, &strays));
-    found.note(Aspect::Tokens, tells_tokens(crew, &[&mends, &asks]));
-    found.note(Aspect::Cost, tells_cost(&[&mends, &asks]));
+    found.note(Aspect::Tokens, reports_tokens(crew, &[&fixes, &asks]));
+    found.note(Aspect::Cost, reports_cost(&[&fixes, &asks]));
     found.note(Aspect::Cancel, ended.and_then(|()| is_cancelled(crew, &mut requests)));
     found
 }
 
-/// Waits until the turn of one task is in its middle, and kills the orchestrator then.
+/// Waits until the turn of one task is held, and kills the orchestrator.
 fn kill_while_held(crew: &Crew, requests: &mut Requests) -> Result<(), String> {
     let held = crew.attend(requests, || {
         let task = crew.task("asks");
@@ -125,7 +127,7 @@ fn kill_while_held(crew: &Crew, requests: &mut Requests) -> Result<(), String> {
     });
     held??;
     crew.sandbox.kill_orchestrator();
-    // Whoever comes next starts another one.
+    // The next command starts another one.
     crew.sandbox.pitcrew(&["status"]).expect(0);
     crew.model.release("asks");
     Ok(())
@@ -141,8 +143,8 @@ fn first(task: &TaskView) -> Result<&Attempt, String> {
 }
 
 fn edits(task: &TaskView, requests: &Requests) -> Result<String, String> {
-    if let Some(request) = requests.of("mends").next() {
-        return Err(format!("a person was asked: {}", request.title));
+    if let Some(request) = requests.of("fixes").next() {
+        return Err(format!("it asked a person: {}", request.title));
     }
     match &first(task)?.failure {
         Some(Failure::Checks { failed }) => {
@@ -152,7 +154,7 @@ fn edits(task: &TaskView, requests: &Requests) -> Result<String, String> {
             }
         }
         Some(other) => Err(other.to_string()),
-        None => Err(format!("the first attempt succeeded, and should not; {}", task.status)),
+        None => Err(format!("the first attempt succeeded unexpectedly; {}", task.status)),
     }
 }
 
@@ -161,12 +163,12 @@ fn completes(crew: &Crew, task: &TaskView) -> Result<String, String> {
     match (attempt.summary.as_deref(), attempt.turns_count) {
         (Some("wrote the port"), 1) => {}
         (Some("wrote the port"), turns) => return Err(format!("only in turn {turns}")),
-        (Some(other), _) => return Err(format!("it said `{other}`")),
-        (None, _) => return Err("it never said so".into()),
+        (Some(other), _) => return Err(format!("it reported `{other}`")),
+        (None, _) => return Err("it did not report completion".into()),
     }
     // Others work on the same plan.
     let offered = |it: &(String, serde_json::Value)| {
-        it.1.to_string().contains("# Task mends (")
+        it.1.to_string().contains("# Task fixes (")
             && it.1["tools"].to_string().contains("orchestrator_complete_task")
     };
     let by_tool = crew.model.calls().iter().any(offered);
@@ -181,7 +183,8 @@ fn retries(task: &TaskView) -> Result<String, String> {
 }
 
 fn asks_first(crew: &Crew, task: &TaskView, requests: &Requests) -> Result<String, String> {
-    // Such an agent asks when its model wants to leave the sandbox, and runs all else within it.
+    // Such an agent asks when its model wants to leave the sandbox, and runs everything else inside
+    // it.
     let has_sandbox = |it: &(String, serde_json::Value)| {
         it.1.to_string().contains("# Task asks (")
             && it.1["tools"].to_string().contains("sandbox_permissions")
@@ -195,9 +198,7 @@ fn asks_first(crew: &Crew, task: &TaskView, requests: &Requests) -> Result<Strin
             Err(format!("asked {} times: {}", asked.len(), asked.join("; ")))
         }
         (Some(_), _) => Err(format!("allowed, and then: {}", ended_early(task))),
-        (None, TaskStatus::Completed) => {
-            Err("nobody was asked: it ran the command by itself".into())
-        }
+        (None, TaskStatus::Completed) => Err("it ran the command without asking".into()),
         (None, _) => Err(ended_early(task)),
     }
 }
@@ -225,7 +226,7 @@ fn is_refused(task: &TaskView) -> Result<String, String> {
             }
         }
         Some(other) => Err(other.to_string()),
-        None => Err(format!("the first attempt succeeded, and should not; {}", task.status)),
+        None => Err(format!("the first attempt succeeded unexpectedly; {}", task.status)),
     }
 }
 
@@ -234,20 +235,20 @@ fn fails_with_its_model(crew: &Crew, task: &TaskView) -> Result<String, String> 
     match failure_of(attempt) {
         Some((kind, text)) if kind == "model" && text.contains("out of order") => Ok(String::new()),
         Some((_, text)) => {
-            let told = crew.conversation("strays").contains("the model is out of order");
-            let told = if told { "; the log has the model's words" } else { "" };
-            Err(format!("{text}{told}"))
+            let logged = crew.conversation("strays").contains("the model is out of order");
+            let logged = if logged { "; the log has the model's words" } else { "" };
+            Err(format!("{text}{logged}"))
         }
         None => Err("it succeeded".into()),
     }
 }
 
-/// What the agent told in relation to what its model told. More than all is right: some ask for
-/// titles and summaries besides.
-fn tells_tokens(crew: &Crew, tasks: &[&TaskView]) -> Result<String, String> {
+/// The agent's token counts relative to its model's. More is fine: some agents also request titles
+/// and summaries.
+fn reports_tokens(crew: &Crew, tasks: &[&TaskView]) -> Result<String, String> {
     let percent = |part: u64, whole: u64| part * 100 / whole.max(1);
     let told = |task: &TaskView| {
-        let (told_in, told_out) = crew.model.tokens_told(&format!("# Task {} (", task.key));
+        let (told_in, told_out) = crew.model.tokens_reported(&format!("# Task {} (", task.key));
         let used = task.usage;
         let tokens_in = percent(used.tokens_in + used.tokens_cached, told_in);
         (tokens_in, percent(used.tokens_out, told_out))
@@ -263,14 +264,14 @@ fn tells_tokens(crew: &Crew, tasks: &[&TaskView]) -> Result<String, String> {
     }
 }
 
-fn tells_cost(tasks: &[&TaskView]) -> Result<String, String> {
+fn reports_cost(tasks: &[&TaskView]) -> Result<String, String> {
     match tasks.iter().find(|it| it.usage.cost_micros == 0) {
         Some(_) => Err("none".into()),
         None => Ok(String::new()),
     }
 }
 
-/// One more attempt of the task that strays, which is stopped while its model thinks.
+/// One more attempt of the task that leaves its region, which is cancelled while its model is busy.
 fn is_cancelled(crew: &Crew, requests: &mut Requests) -> Result<String, String> {
     let retried = crew.sandbox.pitcrew(&["retry", "strays"]);
     if retried.code != Some(0) {

@@ -1,4 +1,4 @@
-//! How long agents take until they can be prompted, as their spools tell it.
+//! How long agents take until they can be prompted, read from their spools.
 
 use crate::Sandbox;
 use serde_json::Value;
@@ -11,7 +11,7 @@ pub struct Starts {
     pub new_session: Vec<u64>,
 }
 
-/// Of agents that are programs of their own, or of the built-in one.
+/// Agents that are external programs, or the built-in one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Program,

@@ -1,11 +1,11 @@
-//! Models that refuse: no key, no quota.
+//! Models that reject requests: no key, no quota.
 
 use super::{Aspect, Crew, Findings, Requests, failure_of};
 use pitcrew_views::TaskView;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// The model does not take the key.
+    /// The model rejects the key.
     Auth,
     /// The quota is used up for a while.
     Quota,
@@ -29,7 +29,7 @@ impl Trouble {
     }
 }
 
-/// One task, whose model refuses after the first step.
+/// One task, whose model rejects the second step.
 pub fn trouble(crew: &Crew, agent: &str, trouble: Trouble) -> Findings {
     let step = trouble.step();
     let plan = crew.sandbox.plan(&format!(
@@ -44,7 +44,7 @@ max_attempts = 1
 prompt = '''
 @write core/half.txt half
 {step}
-@complete although its model refused
+@complete although its model rejected it
 '''
 "#
     ));
@@ -86,6 +86,6 @@ fn waits(crew: &Crew, requests: &mut Requests) -> Result<String, String> {
     waited.map_err(|reason| {
         let calls = crew.model.calls();
         let asked = calls.iter().filter(|it| it.1.to_string().contains("# Task task ("));
-        format!("{reason}; its model was asked {} times", asked.count())
+        format!("{reason}; its model was called {} times", asked.count())
     })?
 }

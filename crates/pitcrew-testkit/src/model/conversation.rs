@@ -1,4 +1,4 @@
-//! A conversation as every vendor's request tells it.
+//! A conversation, independent of the vendor's format.
 
 use serde_json::{Map, Value};
 
@@ -18,18 +18,18 @@ pub(super) enum Delivery {
     Streamed,
 }
 
-/// What matters of a message. What the model said itself does not.
+/// The relevant parts of a message. The model's own messages are not relevant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     User(String),
     ToolResult,
 }
 
-/// A tool as it is offered.
+/// A tool as the agent offers it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tool {
     pub name: String,
-    /// Groups the names of some; told back beside the name.
+    /// The namespace of some names; returned beside the name.
     pub namespace: Option<String>,
     pub properties: Map<String, Value>,
     pub required: Vec<String>,
@@ -48,7 +48,7 @@ impl Tool {
 }
 
 impl Conversation {
-    /// Roughly what a vendor would count.
+    /// Approximately what a vendor would count.
     pub fn tokens_count(&self) -> u64 {
         let said = self.items.iter().map(|it| match it {
             Item::User(text) => text.len(),
@@ -67,7 +67,7 @@ pub(super) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The texts of a content that is a string, or a list of parts.
+/// The texts of a content that is a string or a list of parts.
 pub(super) fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],

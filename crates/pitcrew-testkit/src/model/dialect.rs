@@ -1,4 +1,4 @@
-//! The APIs of the vendors: how a request is read, and how an answer is told.
+//! The vendors' APIs: parsing requests and formatting answers.
 //!
 //! One file for each. They translate and decide nothing.
 
@@ -8,7 +8,7 @@ mod anthropic;
 mod gemini;
 mod ollama;
 
-use super::{conversation::Conversation, outcome::Reply, script::Failure};
+use super::{conversation::Conversation, response::Reply, script::Failure};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ pub(super) enum Dialect {
     Ollama,
 }
 
-/// An error as a vendor tells it.
+/// An error in a vendor's format.
 pub(super) struct Refusal {
     pub headers: Vec<(&'static str, String)>,
     pub body: Value,
@@ -48,7 +48,7 @@ impl Dialect {
         }
     }
 
-    /// The answer as pieces of a body, in order.
+    /// The answer as chunks of a body, in order.
     pub fn streamed(self, reply: &Reply, model: &str) -> Vec<String> {
         match self {
             Self::OpenAiChat => openai_chat::streamed(reply, model),
@@ -82,7 +82,7 @@ impl Dialect {
     }
 }
 
-/// The words of a failure, where the script has none.
+/// The default text of a failure.
 fn message(failure: &Failure) -> String {
     if !failure.message.is_empty() {
         return failure.message.clone();
@@ -98,24 +98,24 @@ fn message(failure: &Failure) -> String {
     format!("{reason}, as the script says")
 }
 
-/// One frame of server-sent events without a name.
+/// A server-sent event without a name.
 fn data(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-/// One frame of server-sent events that is named by its `type`.
+/// A server-sent event named by its `type`.
 fn event(value: &Value) -> String {
     format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
 }
 
-/// A text in two pieces, so that a stream is one.
+/// A text in two chunks, so that the stream has several.
 fn pieces(text: &str) -> Vec<&str> {
     let middle = (text.len() / 2..text.len()).find(|it| text.is_char_boundary(*it));
     let (first, second) = text.split_at(middle.unwrap_or(text.len()));
     [first, second].into_iter().filter(|it| !it.is_empty()).collect()
 }
 
-/// A name that no other answer of this process has.
+/// A name that is unique in this process.
 fn unique(prefix: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn epoch_s() -> u64 {
     now.map_or(0, |it| it.as_secs())
 }
 
-/// The list of models that some agents want to see first.
+/// The list of models that some agents request first.
 pub(super) fn models() -> Value {
     let model = json!({ "id": "scripted", "object": "model", "owned_by": "pitcrew", "created": 0 });
     json!({ "object": "list", "data": [model], "models": [{ "name": "models/scripted" }] })

@@ -1,9 +1,9 @@
-//! The script in a prompt: lines that begin with `@`.
+//! Parses the script in a prompt: lines that start with `@`.
 
 use serde_json::Value;
 use std::time::Duration;
 
-/// What a prompt asks for: the steps before the first `@when`, and those behind each of them.
+/// A script: the steps before the first `@when`, and those after each one.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Script {
     pub blocks: Vec<Block>,
@@ -13,18 +13,18 @@ pub(super) struct Script {
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Block {
-    /// The block counts only if the prompt has this text; absent for the steps that always count.
+    /// The block runs only if the prompt contains this text; `None` for steps that always run.
     pub when: Option<String>,
     pub steps: Vec<Step>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Part of the next answer; no answer of its own.
+    /// Part of the next response.
     Aside(Aside),
-    /// Ends an answer with a call of a tool.
+    /// Ends a response with a tool call.
     Act(Act),
-    /// An answer that is an error.
+    /// A response that is an error.
     Fail(Failure),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Aside {
     Say(String),
     Think(String),
     Sleep(Duration),
-    /// The answer waits until the test lets the name go.
+    /// The response waits until the test releases the name.
     Hold(String),
     Usage(Tokens),
 }
@@ -55,7 +55,7 @@ pub(super) enum Act {
     Bash {
         command: String,
     },
-    /// A command that the model asks to be allowed, where it is a part of its tool to ask.
+    /// A command for which the model requests permission, if the shell tool supports that.
     Escalate {
         command: String,
     },
@@ -71,23 +71,23 @@ pub(super) enum Act {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub status: u16,
-    /// For a quota: how long until it is filled again.
+    /// For a quota: the time until it is available again.
     pub reset_s: Option<u64>,
-    /// The next call of the same conversation goes on behind it.
+    /// Occurs once; the next call of the same conversation continues after it.
     pub once: bool,
     pub message: String,
 }
 
-/// What an answer says that it cost.
+/// The usage that a response reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tokens {
     pub input: u64,
     pub output: u64,
-    /// Those of the input that were read from a cache.
+    /// The part of the input that was cached.
     pub cached: u64,
 }
 
-/// Reads the script of a prompt; none where no line is a step.
+/// Parses the script of a prompt; `None` if no line is a step.
 pub(super) fn parse(prompt: &str) -> Option<Result<Script, String>> {
     let is_step = |line: &str| keyword(line).is_some_and(|(word, _)| KEYWORDS.contains(&word));
     prompt.lines().any(is_step).then(|| Reader { lines: prompt.lines() }.script())
@@ -98,7 +98,7 @@ const KEYWORDS: &[&str] = &[
     "complete", "fail", "when", "end",
 ];
 
-/// The word behind the `@`, and what follows it.
+/// The word after the `@`, and the rest of the line.
 fn keyword(line: &str) -> Option<(&str, &str)> {
     let line = line.strip_prefix('@')?;
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -118,15 +118,17 @@ impl Reader<'_> {
                 script.prose.push('\n');
                 continue;
             };
-            let told = |reason| format!("{reason}, in the step `{line}`");
+            let located = |reason| format!("{reason}, in the step `{line}`");
             match word {
-                "when" if rest.is_empty() => return Err(told("`@when` needs a text".to_owned())),
+                "when" if rest.is_empty() => {
+                    return Err(located("`@when` needs a text".to_owned()));
+                }
                 "when" => script
                     .blocks
                     .push(Block { when: Some(unquoted(rest).to_owned()), steps: Vec::new() }),
                 "end" => script.blocks.push(Block::default()),
                 _ => {
-                    let step = self.step(word, rest).map_err(told)?;
+                    let step = self.step(word, rest).map_err(located)?;
                     let block = script.blocks.last_mut().expect("there is one from the start");
                     block.steps.push(step);
                 }
@@ -178,7 +180,7 @@ impl Reader<'_> {
         Ok(Step::Act(Act::Tool { name: name.to_owned(), input }))
     }
 
-    /// The rest of the line, or the lines up to WORD behind a `<<WORD`.
+    /// The rest of the line, or the lines up to WORD after a `<<WORD`.
     fn text(&mut self, rest: &str) -> Result<String, String> {
         let Some(word) = rest.strip_prefix("<<") else { return Ok(rest.to_owned()) };
         let mut lines = Vec::new();
@@ -192,7 +194,7 @@ impl Reader<'_> {
     }
 }
 
-/// A first word that must be there, and the rest.
+/// A required first word, and the rest.
 fn named(rest: &str) -> Result<(&str, &str), String> {
     let (name, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     if name.is_empty() { Err("a word is missing".into()) } else { Ok((name, rest.trim())) }
@@ -212,12 +214,13 @@ fn with_line_end(mut text: String) -> String {
 fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let (count, unit) = text.split_at(digits);
-    let count: u64 = count.parse().map_err(|_| format!("`{text}` is no time: 200ms, 5s or 1m"))?;
+    let count: u64 =
+        count.parse().map_err(|_| format!("`{text}` is not a duration: 200ms, 5s or 1m"))?;
     match unit {
         "ms" => Ok(Duration::from_millis(count)),
         "s" => Ok(Duration::from_secs(count)),
         "m" => Ok(Duration::from_secs(count * 60)),
-        _ => Err(format!("`{text}` is no time: 200ms, 5s or 1m")),
+        _ => Err(format!("`{text}` is not a duration: 200ms, 5s or 1m")),
     }
 }
 

@@ -1,9 +1,9 @@
-//! The door on 127.0.0.1.
+//! The HTTP server on 127.0.0.1.
 
 use super::{
     conversation::{Conversation, Delivery},
     dialect::{self, Dialect},
-    outcome::{Outcome, outcome},
+    response::{ModelResponse, response},
     script::{Failure, Tokens},
 };
 use axum::{
@@ -30,7 +30,7 @@ use tokio::{
     sync::{oneshot, watch},
 };
 
-/// A running server. It ends when this is dropped.
+/// A running server. It stops when dropped.
 pub struct ModelServer {
     address: SocketAddr,
     seen: Seen,
@@ -38,27 +38,28 @@ pub struct ModelServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What was asked for so far.
+/// The recorded requests.
 #[derive(Clone, Default)]
 struct Seen {
     log: Arc<Mutex<Log>>,
-    /// The holds that were let go.
+    /// The holds that were released.
     released: Arc<watch::Sender<BTreeSet<String>>>,
 }
 
 #[derive(Default)]
 struct Log {
     requests: Vec<(String, Value)>,
-    /// When each failure happened first.
+    /// When each failure occurred first.
     failed: HashMap<u64, Instant>,
-    /// The holds that an answer waits or waited at.
+    /// The holds that a response has reached.
     held: BTreeSet<String>,
-    /// The answers to prompts with a script, with the number of steps that were done before.
+    /// The responses to prompts with a script, with the number of completed steps.
     answers: Vec<(String, usize, Tokens)>,
 }
 
 impl Log {
-    /// A failure that comes once has come, and a quota is filled again after its time.
+    /// A failure that occurs once ends after its first occurrence, and a quota failure after its
+    /// time.
     fn fails(&mut self, place: u64, failure: &Failure) -> bool {
         let is_new = !self.failed.contains_key(&place);
         let first = *self.failed.entry(place).or_insert_with(Instant::now);
@@ -75,22 +76,22 @@ impl Seen {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn decide(&self, path: &str, request: Value, conversation: &Conversation) -> Outcome {
-        let outcome = outcome(conversation, |place, failure| self.log().fails(place, failure));
+    fn decide(&self, path: &str, request: Value, conversation: &Conversation) -> ModelResponse {
+        let response = response(conversation, |place, failure| self.log().fails(place, failure));
         let mut log = self.log();
         log.requests.push((path.to_owned(), request));
-        if let Some((prompt, done_count)) = &outcome.place {
-            let tokens = outcome.answer.as_ref().map(|it| it.tokens).unwrap_or_default();
+        if let Some((prompt, done_count)) = &response.place {
+            let tokens = response.answer.as_ref().map(|it| it.tokens).unwrap_or_default();
             log.answers.push((prompt.clone(), *done_count, tokens));
         }
-        log.held.extend(outcome.hold.clone());
-        outcome
+        log.held.extend(response.hold.clone());
+        response
     }
 
-    /// Waits as long as the answer has to wait.
-    async fn hold_back(&self, outcome: &Outcome) {
-        tokio::time::sleep(outcome.delay).await;
-        let Some(name) = &outcome.hold else { return };
+    /// Waits as long as the response requires.
+    async fn hold_back(&self, response: &ModelResponse) {
+        tokio::time::sleep(response.delay).await;
+        let Some(name) = &response.hold else { return };
         self.released.subscribe().wait_for(|it| it.contains(name)).await.ok();
     }
 }
@@ -101,7 +102,7 @@ impl ModelServer {
         Self::at_port(0).expect("a free port on 127.0.0.1")
     }
 
-    /// Starts one on this port; on any where it is 0.
+    /// Starts one on this port; 0 means any free port.
     pub fn at_port(port: u16) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port)))?;
@@ -119,47 +120,47 @@ impl ModelServer {
         Ok(Self { address, seen, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it is: `http://127.0.0.1:PORT`.
+    /// Its address: `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many answers of a model were asked for.
+    /// The number of model calls.
     pub fn calls_count(&self) -> usize {
         self.seen.log().requests.len()
     }
 
-    /// Every request for an answer: the path, and the body.
+    /// Every model call: the path and the body.
     pub fn calls(&self) -> Vec<(String, Value)> {
         self.seen.log().requests.clone()
     }
 
-    /// Whether an answer has come to this `@hold`.
+    /// Whether a response has reached this `@hold`.
     pub fn has_held(&self, name: &str) -> bool {
         self.seen.log().held.contains(name)
     }
 
-    /// Lets the answers at this `@hold` go.
+    /// Releases the responses at this `@hold`.
     pub fn release(&self, name: &str) {
         self.seen.released.send_modify(|it| {
             it.insert(name.to_owned());
         });
     }
 
-    /// How often a script was begun whose prompt has this text: an agent that is prompted twice
-    /// begins it twice.
+    /// How often a script started whose prompt contains this text: an agent that is prompted twice
+    /// starts it twice.
     pub fn begun_count(&self, text: &str) -> usize {
         let log = self.seen.log();
         log.answers.iter().filter(|it| it.0.contains(text) && it.1 == 0).count()
     }
 
-    /// How many tokens the answers to prompts with this text said that they took: in, and out. A
-    /// step that is asked for twice counts once: some agents ask again for purposes of their own.
-    pub fn tokens_told(&self, text: &str) -> (u64, u64) {
+    /// The tokens that responses to prompts with this text reported: input and output. A step that
+    /// is requested twice counts once: some agents repeat requests for their own purposes.
+    pub fn tokens_reported(&self, text: &str) -> (u64, u64) {
         let log = self.seen.log();
-        let told = log.answers.iter().filter(|it| it.0.contains(text));
+        let matching = log.answers.iter().filter(|it| it.0.contains(text));
         let mut steps: HashMap<(&str, usize), Tokens> = HashMap::new();
-        for (prompt, done_count, tokens) in told {
+        for (prompt, done_count, tokens) in matching {
             steps.entry((prompt, *done_count)).or_insert(*tokens);
         }
         steps.values().fold((0, 0), |sum, it| (sum.0 + it.input, sum.1 + it.output))
@@ -224,13 +225,13 @@ async fn answer(State(seen): State<Seen>, uri: Uri, body: Bytes, dialect: Dialec
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
     let conversation = dialect.read(&request);
-    let outcome = seen.decide(uri.path(), request, &conversation);
-    seen.hold_back(&outcome).await;
-    tell(dialect, outcome, &conversation.model, conversation.delivery)
+    let response = seen.decide(uri.path(), request, &conversation);
+    seen.hold_back(&response).await;
+    render(dialect, response, &conversation.model, conversation.delivery)
 }
 
-fn tell(dialect: Dialect, outcome: Outcome, model: &str, delivery: Delivery) -> Response {
-    let reply = match outcome.answer {
+fn render(dialect: Dialect, response: ModelResponse, model: &str, delivery: Delivery) -> Response {
+    let reply = match response.answer {
         Ok(reply) => reply,
         Err(failure) => {
             let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::BAD_REQUEST);
@@ -259,7 +260,7 @@ async fn count_anthropic(Json(request): Json<Value>) -> Json<Value> {
     Json(json!({ "input_tokens": count }))
 }
 
-/// The model and what to do stand in one part of the path: `MODEL:streamGenerateContent`.
+/// The model and the method are in one part of the path: `MODEL:streamGenerateContent`.
 async fn gemini(
     State(seen): State<Seen>,
     Path(call): Path<String>,
@@ -272,19 +273,19 @@ async fn gemini(
     if verb == "countTokens" {
         return Json(json!({ "totalTokens": conversation.tokens_count() })).into_response();
     }
-    let outcome = seen.decide(uri.path(), request, &conversation);
-    seen.hold_back(&outcome).await;
+    let response = seen.decide(uri.path(), request, &conversation);
+    seen.hold_back(&response).await;
     let streamed = query.get("alt").is_some_and(|it| it == "sse");
     match (verb, streamed) {
         ("streamGenerateContent", true) => {
-            tell(Dialect::Gemini, outcome, model, Delivery::Streamed)
+            render(Dialect::Gemini, response, model, Delivery::Streamed)
         }
-        // Without server-sent events a stream is a list of answers; one is a list too.
-        ("streamGenerateContent", false) => match &outcome.answer {
+        // Without server-sent events a stream is a list of responses; one response is a list too.
+        ("streamGenerateContent", false) => match &response.answer {
             Ok(reply) => Json(json!([Dialect::Gemini.whole(reply, model)])).into_response(),
-            Err(_) => tell(Dialect::Gemini, outcome, model, Delivery::Whole),
+            Err(_) => render(Dialect::Gemini, response, model, Delivery::Whole),
         },
-        _ => tell(Dialect::Gemini, outcome, model, Delivery::Whole),
+        _ => render(Dialect::Gemini, response, model, Delivery::Whole),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Finds the tool for a step among those that the agent offers, by their names and their schemas.
+//! Finds the tool for a step among those that the agent offers, by name and schema.
 
 use super::{conversation::Tool, script::Act};
 use serde_json::{Map, Value, json};
 
-/// A call of one of the tools that were offered.
+/// A call of an offered tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
     pub name: String,
@@ -11,10 +11,10 @@ pub(super) struct Call {
     pub input: Value,
 }
 
-/// The tool that ends a task of ours.
+/// The tool that completes a task of ours.
 const COMPLETE: &str = "orchestrator_complete_task";
 
-/// Names of tools, the likeliest first, and the arguments that they must take.
+/// Names of tools, most likely first, and the arguments that they must accept.
 const READ: &[&str] = &["read", "readfile", "view", "viewfile"];
 const WRITE: &[&str] = &["write", "writefile", "create", "createfile", "texteditor"];
 const EDIT: &[&str] = &["edit", "editfile", "replace", "searchreplace", "texteditor"];
@@ -35,12 +35,12 @@ const OLD: &[&str] = &["oldstring", "oldstr", "oldtext", "before", "search"];
 const NEW: &[&str] = &["newstring", "newstr", "newtext", "after", "replacement"];
 const COMMAND: &[&str] = &["command", "cmd", "script"];
 
-/// By which the model of codex asks for a command outside of the sandbox.
+/// The argument with which codex's model requests a command outside of the sandbox.
 const ESCAPE: &str = "sandbox_permissions";
 
-/// The call that does the step; the reason why there is none.
+/// The call for the step, or the reason why there is none.
 ///
-/// `root` is the session's folder, where it is known: some agents take absolute paths only.
+/// `root` is the session's folder, if known: some agents accept only absolute paths.
 pub(super) fn call(act: &Act, tools: &[Tool], root: Option<&str>) -> Result<Call, String> {
     let chooser = Chooser { tools, root };
     let found = match act {
@@ -66,8 +66,8 @@ pub(super) fn call(act: &Act, tools: &[Tool], root: Option<&str>) -> Result<Call
     })
 }
 
-/// Whether the step is left out: it reads, and the agent has no tool of its own for that, so that
-/// nothing depends on it.
+/// Whether the step is skipped: it reads, and the agent has no tool for that, so nothing depends on
+/// it.
 pub(super) fn is_left_out(act: &Act, tools: &[Tool]) -> bool {
     matches!(act, Act::Read { .. }) && call(act, tools, None).is_err()
 }
@@ -85,7 +85,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// The first tool with one of the names that takes all arguments, each under one of its names.
+    /// The first tool with one of the names that accepts all arguments, each under one of its
+    /// names.
     fn find(&self, names: &[&str], arguments: &[(&[&str], Value)]) -> Option<Call> {
         for name in names {
             let fitting = self.tools.iter().filter(|it| letters(&it.name).ends_with(name));
@@ -115,7 +116,7 @@ impl Chooser<'_> {
         Some(call)
     }
 
-    /// The same call, and the wish to leave the sandbox of the agent where its tool has a word for that.
+    /// The same call, with a request to leave the agent's sandbox if its tool supports that.
     fn asking(&self, mut call: Call) -> Call {
         let tool = self.tools.iter().find(|it| it.name == call.name);
         if tool.is_some_and(|it| it.properties.contains_key(ESCAPE)) {
@@ -125,7 +126,7 @@ impl Chooser<'_> {
         call
     }
 
-    /// A tool by its name, or by the end of it: each vendor puts something else before it.
+    /// A tool by its name, or by the end of it: each vendor adds a different prefix.
     fn named(&self, name: &str, input: &Value) -> Option<Call> {
         let exact = self.tools.iter().find(|it| it.name == name);
         let longer = || {
@@ -138,7 +139,7 @@ impl Chooser<'_> {
     }
 }
 
-/// The call, with something for each argument that the tool insists on besides.
+/// The call, with a value for each further argument that the tool requires.
 fn filled(tool: &Tool, mut given: Map<String, Value>, names: &[&str]) -> Call {
     for key in tool.required.iter().filter(|it| !given.contains_key(*it)).collect::<Vec<_>>() {
         given.insert(key.clone(), filler(&tool.properties[key], names));
@@ -149,7 +150,7 @@ fn filled(tool: &Tool, mut given: Map<String, Value>, names: &[&str]) -> Call {
 
 fn filler(schema: &Value, names: &[&str]) -> Value {
     if let Some(choices) = schema["enum"].as_array() {
-        // A tool with several actions: the one that is named like the step.
+        // A tool with several actions: the action named like the step.
         let named =
             |it: &&Value| it.as_str().is_some_and(|it| names.contains(&letters(it).as_str()));
         return choices.iter().find(named).or(choices.first()).cloned().unwrap_or_default();
@@ -163,7 +164,7 @@ fn filler(schema: &Value, names: &[&str]) -> Value {
     }
 }
 
-/// Letters and digits in lower case: what all spellings of a name have in common.
+/// Lower-case letters and digits: the common part of all spellings of a name.
 fn letters(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect()
 }

@@ -152,7 +152,7 @@ fn measure(name: &str, trial: Trial) -> TrialResult<AgentReport> {
     let crew = Crew::new(binary.to_str().ok_or("not UTF-8")?, &agents, patience);
     let memory = PeakMemory::watch(&crew.sandbox);
     let findings = match trial {
-        Trial::Plan => four_tasks(&crew, Cast { mends: name, asks: name, strays: name }),
+        Trial::Plan => four_tasks(&crew, Cast { fixes: name, asks: name, strays: name }),
         Trial::Trouble(which) => trouble(&crew, name, which),
     };
     let starts = starts(&crew.sandbox, kind);

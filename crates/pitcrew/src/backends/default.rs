@@ -53,7 +53,7 @@ pub fn plan_defaults(settings: &Settings, missing_is: Severity) -> (PlanDefaults
     });
     let defaults = PlanDefaults {
         agent: chosen.agent().cloned(),
-        nobody: match &chosen {
+        no_agent_help: match &chosen {
             DefaultAgent::Unavailable { help } => Some(help.clone()),
             DefaultAgent::Set(_) | DefaultAgent::Only(_) => None,
         },

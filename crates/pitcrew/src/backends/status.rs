@@ -1,6 +1,6 @@
 //! Finds the program and the login of a backend.
 
-use pitcrew_config::{BackendSettings, LoginFound, Settings, user_environment};
+use pitcrew_config::{BackendSettings, LoginEvidence, Settings, user_environment};
 use pitcrew_process::{FoundProgram, find_program};
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -26,7 +26,7 @@ pub enum Program {
 /// Whether the user is logged in, as far as it can be detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
-    Found(LoginFound),
+    Found(LoginEvidence),
     /// None of the known places has a login. It may be in one that cannot be read, such as a keyring.
     NoSign,
     /// The backend does not say where its login is.
@@ -67,7 +67,7 @@ fn inspect(
         }
     };
     let is_known = !(backend.login_env.is_empty() && backend.login_files.is_empty());
-    let login = match backend.login_found(user) {
+    let login = match backend.login_evidence(user) {
         Some(found) => Login::Found(found),
         None if is_known => Login::NoSign,
         None => Login::Unknown,

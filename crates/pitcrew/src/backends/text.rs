@@ -1,7 +1,7 @@
 //! Texts about an agent: location, login and what is missing.
 
 use super::{BackendStatus, Login, Program};
-use pitcrew_config::{LoginFound, printable};
+use pitcrew_config::{LoginEvidence, printable};
 use std::path::Path;
 
 impl BackendStatus {
@@ -17,8 +17,8 @@ impl BackendStatus {
     /// How the login was detected.
     pub fn login_text(&self) -> String {
         match &self.login {
-            Login::Found(LoginFound::Variable(name)) => format!("{name} is set"),
-            Login::Found(LoginFound::File(path)) => short(path),
+            Login::Found(LoginEvidence::Variable(name)) => format!("{name} is set"),
+            Login::Found(LoginEvidence::File(path)) => short(path),
             Login::NoSign => "not found".into(),
             Login::Unknown => "unknown".into(),
         }

@@ -13,7 +13,7 @@ use crate::{
     workspace::settings_here,
 };
 use pitcrew_config::{
-    BACKEND_BUILTIN, LoginFound, ModelSettings, Origins, Settings, printable, suggestion,
+    BACKEND_BUILTIN, LoginEvidence, ModelSettings, Origins, Settings, printable, suggestion,
 };
 use pitcrew_model::AgentRef;
 use serde_json::{Value, json};
@@ -113,8 +113,8 @@ fn ending(chosen: &DefaultAgent) -> String {
 
 fn as_json(it: &BackendStatus, version: Option<&String>, chosen: &DefaultAgent) -> Value {
     let (login, how) = match &it.login {
-        Login::Found(LoginFound::Variable(name)) => ("yes", Some(name.clone())),
-        Login::Found(LoginFound::File(path)) => ("yes", Some(path.display().to_string())),
+        Login::Found(LoginEvidence::Variable(name)) => ("yes", Some(name.clone())),
+        Login::Found(LoginEvidence::File(path)) => ("yes", Some(path.display().to_string())),
         Login::NoSign => ("no", None),
         Login::Unknown => ("unknown", None),
     };

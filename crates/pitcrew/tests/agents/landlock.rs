@@ -27,7 +27,7 @@ fn agents_of_three_vendors_work_without_a_box() {
         crew.sandbox.set("PITCREW_SANDBOX", "T2");
         // Nothing is shared beyond what agents need.
         crew.sandbox.unset("PITCREW_SANDBOX_WRITE");
-        let found = four_tasks(&crew, Cast { mends: "goose", asks: "codex", strays: "claude" });
+        let found = four_tasks(&crew, Cast { fixes: "goose", asks: "codex", strays: "claude" });
         found.hold_all_of_the_plan();
         let tiers = crew.board().workers.into_iter().filter_map(|it| Some(it.confined?.tier));
         let tiers: Vec<Tier> = tiers.collect();

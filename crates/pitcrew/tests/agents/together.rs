@@ -11,18 +11,18 @@ use pitcrew_testkit::crew::{Cast, four_tasks};
 fn agents_of_different_vendors_share_one_plan() {
     let test = "together::agents_of_different_vendors_share_one_plan";
     with_crew(test, &["goose", "claude"], |crew| {
-        let cast = Cast { mends: "goose", asks: "claude", strays: "goose" };
+        let cast = Cast { fixes: "goose", asks: "claude", strays: "goose" };
         let found = four_tasks(crew, cast);
         found.hold_all_of_the_plan();
         assert_eq!(crew.task("built-in").status, TaskStatus::Completed);
-        let said = crew.conversation("mends");
+        let said = crew.conversation("fixes");
         assert!(said.contains("I begin."), "{said}");
-        let [goose, claude] = ["mends", "asks"].map(|it| crew.task(it).usage);
+        let [goose, claude] = ["fixes", "asks"].map(|it| crew.task(it).usage);
         // All tokens that their models reported, and the cost of one of them.
-        let (reported_in, reported_out) = crew.model.tokens_told("# Task mends (");
+        let (reported_in, reported_out) = crew.model.tokens_reported("# Task fixes (");
         assert!(reported_in > 0 && goose.tokens_in >= reported_in, "{reported_in}: {goose:?}");
         assert!(reported_out > 0 && goose.tokens_out >= reported_out, "{reported_out}: {goose:?}");
-        let (reported_in, reported_out) = crew.model.tokens_told("# Task asks (");
+        let (reported_in, reported_out) = crew.model.tokens_reported("# Task asks (");
         assert!(claude.tokens_in + claude.tokens_cached >= reported_in, "{claude:?}");
         assert!(claude.tokens_out >= reported_out && claude.cost_micros > 0, "{claude:?}");
         crew.sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);

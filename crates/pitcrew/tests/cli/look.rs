@@ -87,7 +87,7 @@ fn failed_run_says_what_to_do() {
     let unknown = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "unknown"]).expect(2);
     unknown
         .notes("error: task `tidy`: there is no backend `unknown`")
-        .notes("help: possible: claude, codex,")
+        .notes("help: possible values: claude, codex,")
         .notes("; to add another program, configure `[backends.unknown]`");
     let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
     builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");

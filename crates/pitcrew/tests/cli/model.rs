@@ -63,7 +63,7 @@ fn prompt_without_a_model_is_refused_before_the_start() {
     let plan = sandbox.plan(PLAN);
     for words in [&["plan", "check", &plan][..], &["run", &plan, "--yes"][..]] {
         let refused = sandbox.pitcrew(words).expect(2);
-        refused.notes("no model is set that could do it").notes("PITCREW_MODEL=provider/name");
+        refused.notes("no model is set").notes("PITCREW_MODEL=provider/name");
     }
     assert!(!sandbox.pitcrew(&["status", "--all"]).expect(0).stdout.contains("plan-1"));
 }
@@ -122,7 +122,7 @@ fn unavailable_model_fails_with_the_offered_ones() {
     fs::write(folder.join("choosy.toml"), backend).expect("a backend");
     let run = ["run", "--task", "tidy up", "--agent", "choosy", "--model", "smaller", "--yes"];
     let ran = sandbox.pitcrew(&run).expect(5);
-    ran.says("choosy: it has no model `smaller`; its models: small, big").says("1 attempt,");
+    ran.says("choosy: the agent has no model `smaller`; its models: small, big").says("1 attempt,");
 }
 
 /// S0-006: the four steps from a request to a verdict, each with a typed result: decomposition into

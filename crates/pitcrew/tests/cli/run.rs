@@ -163,7 +163,7 @@ checks = "echo looked; grep -q the-word core/new.txt"
         "   check | `echo looked; grep -q the-word core/new.txt` failed with exit code 1\n",
         "   check | looked\n",
         "   ended | failed: check",
-        " pitcrew | the next attempt begins in ",
+        " pitcrew | the next attempt starts in ",
         "\n\nattempt 2 by worker-2 (builtin), 20",
         " UTC: success\n",
         "  prompt | ",

@@ -226,7 +226,7 @@ fn http_tools_use_one_port_and_stop() {
     let port: u16 = url.split(['/', ':']).find_map(|it| it.parse().ok()).expect("a port");
     let other = if port == 40_001 { "40002" } else { "40001" };
     let refused = sandbox.pitcrew(&["mcp", "--http", "--port", other]).expect(2);
-    refused.notes(&format!("the tools are served on port {port} already"));
+    refused.notes(&format!("the tools are already served on port {port}"));
     serving.interrupt();
     serving.wait();
     eventually("the port is closed", || {

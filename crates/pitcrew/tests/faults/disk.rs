@@ -210,7 +210,7 @@ fn failed_journal_sync_stops_the_orchestrator_without_loss() {
         });
         sandbox.pitcrew(&["watch", "plan-2"]).expect(0).says("1 of 1 completed");
         let ended = serving.wait();
-        assert!(ended.stderr.contains("the orchestrator ends here"), "{when}: {ended}");
+        assert!(ended.stderr.contains("the orchestrator exits"), "{when}: {ended}");
         assert_eq!(board(&sandbox).plans.len(), 2, "{when}");
     }
 }

@@ -15,7 +15,7 @@ fn plan_errors_have_file_and_line() {
         ("name = \"x\"\n".into(), 1, "no task"),
         ("name = \"x\n".into(), 1, "this is not TOML"),
         (format!("name = \"x\"\n{task}regoin = \"core\"\n"), 5, "did you mean `region`?"),
-        (format!("name = \"x\"\n{task}depends_on = \"b\"\n"), 5, "`b`, which the plan does not have"),
+        (format!("name = \"x\"\n{task}depends_on = \"b\"\n"), 5, "`b`, which is not in the plan"),
         (format!("name = \"x\"\n{task}{task}"), 6, "`a`"),
         (format!("name = \"x\"\n{task}region = \"../out\"\n"), 5, "leaves the repository"),
         (format!("name = \"x\"\n{task}region = \"src/*.rs\"\n"), 5, "src/*.rs"),

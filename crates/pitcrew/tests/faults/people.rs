@@ -39,7 +39,7 @@ fn approved_command_runs_and_denied_one_does_not() {
     let board = board(&sandbox);
     let failure = task_of(&board, "faulty").attempts[0].failure.clone();
     let Some(Failure::GaveUp { summary }) = failure else { panic!("{failure:?}") };
-    assert!(summary.contains("permission for `rm -rf /` was refused"), "{summary}");
+    assert!(summary.contains("permission for `rm -rf /` was denied"), "{summary}");
     let diff = sandbox.pitcrew(&["diff", "faulty"]).expect(0).stdout;
     assert!(diff.contains("core/a.txt") && !diff.contains("core/b.txt"), "{diff}");
 }

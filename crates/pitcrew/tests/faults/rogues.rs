@@ -12,7 +12,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("dies_in_the_middle_of_a_frame", "the agent ended before its turn: signal 9"),
     ("ignores_signals", "timed out"),
     ("says_what_is_no_text", "completed"),
-    ("says_nothing_but_noise", "more than 100 lines are no protocol frames"),
+    ("says_nothing_but_noise", "more than 100 lines are not protocol frames"),
     ("nests_deeply", "completed"),
     ("counts_too_far", "completed"),
     ("answers_what_nobody_asked", "completed"),

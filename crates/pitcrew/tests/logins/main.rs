@@ -168,12 +168,12 @@ fn planted_files_are_neither_copied_back_nor_written_through() {
         format!("@use\n@lead_out {}\n@wait {}", outside.display(), gate.display()),
     ]);
     user.await_reached("a");
-    user.await_log("not taken back");
+    user.await_log("not copied back");
     assert_eq!(user.snapshot(), before);
     // Nothing that agents are given leads elsewhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
     let new = user.snapshot();
-    user.await_log("cannot be renewed");
+    user.await_log("could not be updated");
     user.open_gate("a");
     user.assert_completes(3);
     assert_eq!(user.snapshot(), new);
@@ -195,7 +195,7 @@ fn login_without_account_is_not_refreshable_by_agents() {
     user.start_plan(&["@use".to_owned()]);
     user.sandbox.pitcrew(&["watch", "plan-1"]);
     let status = user.sandbox.pitcrew(&["status", "--all", "--json"]).stdout;
-    assert!(status.contains("nothing in the file says whose login it is"), "{status}");
+    assert!(status.contains("the file does not name its account"), "{status}");
     assert_eq!(user.server.state().refreshes_count, 0);
 }
 

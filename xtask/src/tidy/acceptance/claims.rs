@@ -1,7 +1,7 @@
-//! Which test names which ids.
+//! Finds the ids that tests name.
 //!
-//! An id counts where it stands in the comment above a test or in a comment within it. In any
-//! other comment of a Rust file it proves nothing, and is a finding.
+//! An id counts in the comment above a test or in a comment within it. In any other comment of a
+//! Rust file it proves nothing, and is a finding.
 
 use super::{
     super::{Finding, tree::SourceFile},
@@ -20,7 +20,7 @@ pub struct Claim {
 #[derive(Default)]
 pub struct Claims {
     pub all: Vec<Claim>,
-    /// Ids that belong to no test, and ranges that are none.
+    /// Ids outside of tests, and invalid ranges.
     pub loose: Vec<Finding>,
 }
 
@@ -40,11 +40,11 @@ pub fn read(files: &[SourceFile]) -> Claims {
 struct Reader<'a> {
     file: &'a SourceFile,
     claims: &'a mut Claims,
-    /// Named in the comment above the item that comes next.
+    /// Ids in the comment above the next item.
     pending: Vec<(usize, Id)>,
     next_item: Item,
     in_attribute: bool,
-    /// The test that the lines are in, and its closing line.
+    /// The current test, and its closing line.
     test: Option<(String, String)>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
     fn read_comment(&mut self, line_index: usize, text: &str) {
         for range in id::named(text) {
             let Some(ids) = range.ids() else {
-                self.reject(line_index, format!("{range} is no range of one series"));
+                self.reject(line_index, format!("{range} is not a range of one series"));
                 continue;
             };
             for id in ids {
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         for (line_index, id) in std::mem::take(&mut self.pending) {
             self.reject(
                 line_index,
-                format!("{id} stands at no test: name it at one that proves it"),
+                format!("{id} is not at a test: move it to a test that proves it"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Ids of rows, and how they are named in a text: alone, or as a range.
+//! Ids of rows, and their notation in a text: single or as a range.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl fmt::Display for Id {
 }
 
 impl Id {
-    /// The id that `text` begins with, and what follows it.
+    /// The id at the start of `text`, and the rest.
     pub fn split_from(text: &str) -> Option<(Self, &str)> {
         let (series, rest) = split_digits(text.strip_prefix('S')?, 1)?;
         let (number, rest) = split_digits(rest.strip_prefix('-')?, 3)?;
@@ -56,7 +56,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Every id of the range; none where it runs backwards or from one series into another.
+    /// Every id of the range; `None` if it runs backwards or spans two series.
     pub fn ids(self) -> Option<impl Iterator<Item = Id>> {
         let Self { first, last } = self;
         let ids = (first.number..=last.number).map(move |number| Id { number, ..first });
@@ -74,7 +74,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// What `text` names, in its order.
+/// The ids in `text`, in order.
 pub fn named(text: &str) -> Vec<Range> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -97,7 +97,7 @@ fn end_of_range(text: &str) -> Option<(Id, &str)> {
     Id::split_from(rest.strip_prefix('=').unwrap_or(rest).trim_start())
 }
 
-/// Neighbouring ids together; `ids` are sorted.
+/// Merges adjacent ids; `ids` are sorted.
 pub fn ranges(ids: &[Id]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
     for &id in ids {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_and_ranges_are_found_in_words() {
+    fn finds_ids_and_ranges_in_text() {
         assert_eq!(shown("/// R1-002, R1-004: it holds (R0-066)."), "R1-002 R1-004 R0-066");
         assert_eq!(shown("R4-119..R4-123, R4-126 .. R4-128, R2-001..=R2-002"), {
             "R4-119..R4-123 R4-126..R4-128 R2-001..R2-002"
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_id_is_none() {
+    fn similar_text_is_not_an_id() {
         assert_eq!(shown("R1-02 R12-002 R1-0023 xR1-002 R1_002 R1-002b R1-\u{e4}02 RR"), "");
     }
 

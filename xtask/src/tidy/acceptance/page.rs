@@ -1,4 +1,4 @@
-//! The page: its rows, what is wrong with them, and the page with what the tests say.
+//! The page: its rows, their problems, and the page with updated tests.
 
 use super::{
     super::Finding,
@@ -8,7 +8,7 @@ use super::{
 };
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// Tests that a row shows; of the others it says how many there are.
+/// Tests that a row shows; it counts the others.
 const SHOWN_MAX: usize = 3;
 const OPEN: &str = "open";
 const SUMS: (&str, &str) = ("<!-- sums -->", "<!-- end sums -->");
@@ -28,7 +28,7 @@ pub struct Row<'a> {
     pub line_index: usize,
     pub id: Id,
     sentence: &'a str,
-    /// Three, or else the row is broken.
+    /// Three, else the row is invalid.
     cells_count: usize,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Page<'a> {
         self.rows().any(|it| it.id == id)
     }
 
-    /// Rows that are broken or stand twice.
+    /// Invalid or duplicate rows.
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut seen = BTreeSet::new();
@@ -60,7 +60,7 @@ impl<'a> Page<'a> {
                 found("a row is `| id | sentence | tests |`".to_owned());
             }
             if !seen.insert(row.id) {
-                found(format!("{} has a row already", row.id));
+                found(format!("{} already has a row", row.id));
             }
         }
         findings
@@ -160,7 +160,7 @@ impl Row<'_> {
     }
 }
 
-/// The anchor that a heading gets where Markdown is shown.
+/// The anchor of a heading in rendered Markdown.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
     let kept = kept.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));

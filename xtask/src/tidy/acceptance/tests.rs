@@ -68,7 +68,7 @@ fn rewritten(page: &str, tests: &str) -> String {
 }
 
 #[test]
-fn a_page_that_says_what_the_tests_say_passes() {
+fn an_up_to_date_page_passes() {
     assert_eq!(check_texts(TABLE, TESTS), Vec::<String>::new());
     assert_eq!(rewritten(TABLE, TESTS), TABLE);
 }
@@ -109,7 +109,7 @@ fn a_renamed_test_is_a_stale_page() {
 fn a_second_row_of_an_id_fails() {
     let page = format!("{TABLE}| R1-002 | It ends. | open |\n");
     let findings = check_texts(&rewritten(&page, TESTS), TESTS);
-    assert_eq!(findings, ["docs/acceptance.md:25: R1-002 has a row already"]);
+    assert_eq!(findings, ["docs/acceptance.md:25: R1-002 already has a row"]);
 }
 
 #[test]
@@ -148,20 +148,20 @@ fn an_id_at_no_test_fails() {
     ];
     for text in elsewhere {
         let findings = check_texts(TABLE, &format!("{TESTS}{text}"));
-        let message = "R1-001 stands at no test: name it at one that proves it";
+        let message = "R1-001 is not at a test: move it to a test that proves it";
         assert!(findings.iter().any(|it| it.ends_with(message)), "{text}: {findings:?}");
     }
 }
 
 #[test]
-fn a_range_that_is_none_fails() {
+fn an_invalid_range_fails() {
     let tests = TESTS.replace("R1-002..R1-003", "R1-003..R1-002");
     let findings = check_texts(TABLE, &tests);
-    assert_eq!(findings[0], "crates/a/tests/a.rs:5: R1-003..R1-002 is no range of one series");
+    assert_eq!(findings[0], "crates/a/tests/a.rs:5: R1-003..R1-002 is not a range of one series");
 }
 
 #[test]
-fn of_many_tests_a_row_shows_the_first() {
+fn a_row_shows_only_the_first_tests() {
     let more: Vec<String> =
         (0..5).map(|it| format!("/// R1-001\n#[test]\nfn more_{it}() {{}}\n")).collect();
     let more = more.concat();

@@ -22,11 +22,11 @@ fn said(chunks: &[&str], marks: &[&str]) -> Option<(ErrorCause, String)> {
         if *chunk == "TOOL" { words.supersede() } else { words.say(chunk) }
     }
     let marks: Vec<String> = marks.iter().map(ToString::to_string).collect();
-    of_words(&words, &marks, &Known { rules: &rules, is_logged_out: false, at: AT })
+    of_words(&words, &marks, &ErrorContext { rules: &rules, is_logged_out: false, at: AT })
 }
 
 #[test]
-fn a_turn_that_ends_with_an_error_text_did_not_end_well() {
+fn a_turn_that_ends_with_an_error_text_failed() {
     let (cause, message) =
         said(&["Ran into this error: Bad request (400).\n\nPlease retry"], &[]).expect("an error");
     assert_eq!(
@@ -43,12 +43,12 @@ fn a_turn_that_ends_with_an_error_text_did_not_end_well() {
 }
 
 #[test]
-fn an_agent_that_writes_about_errors_is_not_taken_for_one() {
+fn writing_about_errors_is_not_an_error() {
     for words in [
         &["I fixed it: it says `Ran into this error: no` no more."][..],
         &["429 tests pass."],
         &["Ran into this error: no", "TOOL", "All is done."],
-        // Nothing was said after the tool call, and what was said before was not the last.
+        // After the tool call came no text, and the text before it was not the last.
         &["Ran into this error: no", "TOOL"],
         &["systemError is a mark, and not a word"],
         &[],
@@ -57,7 +57,7 @@ fn an_agent_that_writes_about_errors_is_not_taken_for_one() {
     }
 }
 
-/// The rules of every backend that we know.
+/// The rules of all built-in backends.
 fn shipped() -> Vec<(String, Vec<ErrorRule>)> {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../pitcrew-config/backends");
     let files = std::fs::read_dir(dir).expect("a folder").map(|it| it.expect("a file").path());
@@ -87,11 +87,11 @@ fn shipped() -> Vec<(String, Vec<ErrorRule>)> {
 fn said_with(rules: &[ErrorRule], text: &str) -> Option<ErrorCause> {
     let mut words = Words::default();
     words.say(text);
-    Some(of_words(&words, &[], &Known { rules, is_logged_out: false, at: AT })?.0)
+    Some(of_words(&words, &[], &ErrorContext { rules, is_logged_out: false, at: AT })?.0)
 }
 
 #[test]
-fn no_backend_takes_a_sentence_for_an_error() {
+fn no_backend_rule_matches_an_ordinary_sentence() {
     let backends = shipped();
     assert!(backends.len() >= 8, "{}", backends.len());
     for (name, rules) in &backends {
@@ -119,7 +119,7 @@ fn no_backend_takes_a_sentence_for_an_error() {
 }
 
 #[test]
-fn errors_in_the_words_of_the_backends_are_known() {
+fn the_backends_rules_match_their_errors() {
     let backends = shipped();
     for (name, text, wanted) in [
         ("goose", "Ran into this error: Server error (500).\n\nPlease retry if", ErrorCause::Model),
@@ -152,13 +152,13 @@ fn errors_in_the_words_of_the_backends_are_known() {
 }
 
 #[test]
-fn a_time_before_the_error_is_not_when_it_ends() {
+fn a_time_before_the_error_is_ignored() {
     let said = said(&["Done in 3 days.\nRan into this error: Rate limit, retry in 60s"], &[]);
     assert_eq!(said.expect("an error").0, ErrorCause::Quota { until: Some(AT.plus(60_000)) });
 }
 
 #[test]
-fn a_mark_is_as_good_as_a_word() {
+fn a_marker_identifies_an_error() {
     let (cause, message) =
         said(&["Warning: old.\n\n", "high demand\n\n"], &["systemError"]).expect("an error");
     assert_eq!((cause, message.as_str()), (ErrorCause::Model, "high demand"));

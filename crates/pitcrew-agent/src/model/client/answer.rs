@@ -1,4 +1,4 @@
-//! What a model answered.
+//! A model's answer.
 
 use crate::model::{Failure, Tokens};
 use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, Usage};
@@ -22,7 +22,7 @@ pub(crate) enum Stop {
 pub(crate) struct Call {
     pub(super) id: String,
     pub name: String,
-    /// The arguments, or what stood in their place.
+    /// The arguments, or the text in their place.
     pub arguments: Result<Map<String, Value>, String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn answer_of(end: StreamEnd) -> Result<Answer, Failure> {
             other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_)) => Err(other.to_string()),
         };
         if arguments.is_err() {
-            // It goes back to the provider, which takes nothing else.
+            // It is sent back to the provider, which accepts only objects.
             call.fn_arguments = Value::Object(Map::new());
         }
         calls.push(Call { id: call.call_id.clone(), name: call.fn_name.clone(), arguments });
@@ -68,7 +68,7 @@ pub(super) fn answer_of(end: StreamEnd) -> Result<Answer, Failure> {
     Ok(Answer { calls, stop, tokens, content })
 }
 
-/// The library counts what was cached as input too.
+/// The library counts cached tokens as input too.
 fn tokens_of(usage: &Usage) -> Tokens {
     let count = |it: Option<i32>| it.and_then(|it| u64::try_from(it).ok()).unwrap_or(0);
     let details = usage.prompt_tokens_details.as_ref();

@@ -1,18 +1,18 @@
-//! What was said in a session, and about how much it is.
+//! The conversation of a session, and an estimate of its size.
 
 use super::{Answer, Call};
 use genai::chat::{ChatMessage, ToolResponse};
 
-/// A token has about four letters of English, and fewer of anything else.
+/// A token is about four letters of English, and fewer in other languages.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Everything that was said in a session.
+/// All messages of a session.
 #[derive(Default)]
 pub(crate) struct Conversation {
     messages: Vec<ChatMessage>,
-    /// What the provider counted at its last answer.
+    /// The size that the provider reported with its last answer.
     tokens_counted: u64,
-    /// What has come since.
+    /// The bytes added since then.
     bytes_uncounted: usize,
 }
 
@@ -35,7 +35,7 @@ impl Conversation {
         }
     }
 
-    /// What came of the calls of the last answer, in their order.
+    /// Adds the results of the last answer's calls, in order.
     pub fn results(&mut self, results: Vec<(Call, String)>) {
         let responses = results
             .into_iter()
@@ -49,7 +49,7 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// About how much it is by now, with what goes along with every call.
+    /// The estimated size, including the fixed part of every request.
     pub fn tokens(&self, along_bytes: usize) -> u64 {
         let along_bytes = if self.tokens_counted == 0 { along_bytes } else { 0 };
         let uncounted = (self.bytes_uncounted + along_bytes) as u64;

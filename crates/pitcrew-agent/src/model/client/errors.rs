@@ -1,4 +1,4 @@
-//! What the errors of the library mean.
+//! Classifies the errors of the library.
 
 use crate::model::{
     Failure,
@@ -10,10 +10,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "the enum is not ours, and most of it cannot happen"
+    reason = "the enum is foreign, and most variants cannot occur"
 )]
 pub(super) fn of_error(error: &Error, secret: &Secret) -> Failure {
-    // A refusal comes wrapped in an error of the stream.
+    // A rejection is wrapped in an error of the stream.
     let error = match error {
         Error::WebStream { error: inner, .. } => inner.downcast_ref().unwrap_or(error),
         _ => error,
@@ -31,7 +31,7 @@ pub(super) fn of_error(error: &Error, secret: &Secret) -> Failure {
             Failure::Passing { reason: secret.hidden(&reason) }
         }
         Error::StreamParse { serde_error, .. } => {
-            let reason = format!("the model service sent what is no answer: {serde_error}");
+            let reason = format!("the model service sent an invalid answer: {serde_error}");
             Failure::Passing { reason: secret.hidden(&reason) }
         }
         other => Failure::Lasting { reason: secret.hidden(&other.to_string()) },

@@ -1,4 +1,4 @@
-//! Reading and changing files.
+//! Reads and changes files.
 
 use super::{Arguments, Outcome, RESULT_BYTES_MAX, store::Stored};
 use crate::{
@@ -13,7 +13,7 @@ pub(super) async fn read(session: &Session, arguments: Arguments<'_>) -> Result<
     let first = arguments.number("first_line")?.unwrap_or(1);
     let count = arguments.number("lines_count")?;
     let (title, input) = (format!("read {}", stored.shown), json!({ "path": stored.file }));
-    let doing = session.teller.begin(ToolKind::Read, &title, Some(&stored.file), input);
+    let doing = session.reporter.begin(ToolKind::Read, &title, Some(&stored.file), input);
     let found = stored.lines(first, count).await;
     let missing = || "there is no such file; correct the path, or use `list_files`".to_owned();
     Ok(match found.and_then(|it| it.ok_or_else(missing)) {
@@ -24,11 +24,11 @@ pub(super) async fn read(session: &Session, arguments: Arguments<'_>) -> Result<
             } else {
                 lines(&text, first, count.unwrap_or(u64::MAX))
             };
-            session.teller.done(&doing, text::cut(&shown, limits::OUTPUT_TAIL_BYTES));
+            session.reporter.done(&doing, text::cut(&shown, limits::OUTPUT_TAIL_BYTES));
             Outcome::done(shown)
         }
         Err(reason) => {
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             Outcome::failed(&reason)
         }
     })
@@ -53,7 +53,7 @@ pub(super) async fn edit(session: &Session, arguments: Arguments<'_>) -> Result<
     Ok(change(session, "edit", &stored, make).await)
 }
 
-/// Makes a file's new text from its old one and writes it.
+/// Computes a file's new text from the old one and writes it.
 async fn change(
     session: &Session,
     word: &str,
@@ -61,7 +61,7 @@ async fn change(
     make: impl FnOnce(Option<&str>) -> Result<String, String>,
 ) -> Outcome {
     let (title, input) = (format!("{word} {}", stored.shown), json!({ "path": stored.file }));
-    let doing = session.teller.begin(ToolKind::Edit, &title, Some(&stored.file), input);
+    let doing = session.reporter.begin(ToolKind::Edit, &title, Some(&stored.file), input);
     let changed = async {
         let old = stored.text().await?;
         let new = make(old.as_deref())?;
@@ -70,18 +70,18 @@ async fn change(
     };
     match changed.await {
         Ok(change) => {
-            session.teller.changed(&doing, change);
+            session.reporter.changed(&doing, change);
             Outcome::done("done")
         }
         Err(reason) => {
             let reason: String = reason;
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             Outcome::failed(&format!("`{title}`: {reason}"))
         }
     }
 }
 
-/// The lines that were asked for, as many as there is room for.
+/// The requested lines, up to the size limit.
 fn lines(whole: &str, first: u64, count: u64) -> String {
     let (mut shown, mut last) = (String::new(), first.saturating_sub(1));
     let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
@@ -95,11 +95,11 @@ fn lines(whole: &str, first: u64, count: u64) -> String {
     }
     let lines_count = whole.lines().count() as u64;
     if shown.is_empty() {
-        return format!("[nothing: the file has {lines_count} lines]");
+        return format!("[the file has only {lines_count} lines]");
     }
     if first > 1 || last < lines_count {
         let gap = if shown.ends_with('\n') { "" } else { "\n" };
-        shown = format!("{shown}{gap}[these are lines {first} to {last} of {lines_count}]\n");
+        shown = format!("{shown}{gap}[lines {first} to {last} of {lines_count}]\n");
     }
     shown
 }
@@ -110,12 +110,10 @@ fn replaced(before: &str, old: &str, new: &str) -> Result<String, String> {
     }
     match before.match_indices(old).count() {
         1 => Ok(before.replacen(old, new, 1)),
-        0 => Err("`old_text` does not stand in the file; read it again, and give the text as it \
-             is, to the last space"
+        0 => Err("`old_text` is not in the file; read the file again and copy the text \
+             exactly"
             .to_owned()),
-        count => {
-            Err(format!("`old_text` stands in the file {count} times; add the lines around it"))
-        }
+        count => Err(format!("`old_text` occurs {count} times in the file; add surrounding lines")),
     }
 }
 
@@ -124,14 +122,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_that_were_asked_for_are_shown() {
+    fn shows_the_requested_lines() {
         let whole = "one\ntwo\nthree";
         assert_eq!(lines(whole, 1, u64::MAX), whole);
-        assert_eq!(lines(whole, 2, 1), "two\n[these are lines 2 to 2 of 3]\n");
-        assert_eq!(lines(whole, 3, 9), "three\n[these are lines 3 to 3 of 3]\n");
-        assert_eq!(lines(whole, 4, 1), "[nothing: the file has 3 lines]");
-        assert_eq!(lines("", 1, u64::MAX), "[nothing: the file has 0 lines]");
-        assert_eq!(lines(whole, u64::MAX, u64::MAX), "[nothing: the file has 3 lines]");
+        assert_eq!(lines(whole, 2, 1), "two\n[lines 2 to 2 of 3]\n");
+        assert_eq!(lines(whole, 3, 9), "three\n[lines 3 to 3 of 3]\n");
+        assert_eq!(lines(whole, 4, 1), "[the file has only 3 lines]");
+        assert_eq!(lines("", 1, u64::MAX), "[the file has only 0 lines]");
+        assert_eq!(lines(whole, u64::MAX, u64::MAX), "[the file has only 3 lines]");
         let long = "0123456789\n".repeat(100_000);
         let shown = lines(&long, 1, u64::MAX);
         assert!(shown.len() < RESULT_BYTES_MAX + 100, "{}", shown.len());
@@ -141,11 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_replaced_only_where_it_stands_once() {
+    fn a_text_is_replaced_only_if_it_occurs_once() {
         assert_eq!(replaced("a b\n", "b", "c").as_deref(), Ok("a c\n"));
         assert_eq!(replaced("a\nb\n", "a\n", "").as_deref(), Ok("b\n"));
         assert!(replaced("a a\n", "a", "c").unwrap_err().contains("2 times"));
-        assert!(replaced("a\n", "b", "c").unwrap_err().contains("does not stand"));
+        assert!(replaced("a\n", "b", "c").unwrap_err().contains("is not in the file"));
         assert!(replaced("a\n", "", "c").unwrap_err().contains("empty"));
     }
 }

@@ -1,6 +1,6 @@
-//! Looking around: finding lines and files. git knows what to leave out.
+//! Searches lines and lists files. git determines which files are ignored.
 
-use super::{Arguments, Outcome, border, shortened};
+use super::{Arguments, Outcome, boundary, shortened};
 use crate::{session::Session, turn::command::execute, wire::ToolKind};
 use pitcrew_model::{limits, text};
 use pitcrew_process::Run;
@@ -18,7 +18,7 @@ pub(super) async fn search(
     let pattern = arguments.text("pattern")?;
     let path = match arguments.text_if_any("path")?.unwrap_or_default() {
         "" => String::new(),
-        path => border::inside(&session.cwd, path)?.1.as_str().to_owned(),
+        path => boundary::inside(&session.cwd, path)?.1.as_str().to_owned(),
     };
     let place = if path.is_empty() { "." } else { &path };
     let where_to = if in_git(session) { "--untracked" } else { "--no-index" };
@@ -38,10 +38,10 @@ pub(super) async fn list(
         pattern => pattern,
     };
     if pattern.starts_with('/') || pattern.split('/').any(|it| it == "..") {
-        return Err(format!("`{pattern}` leads outside; write it relative to the folder"));
+        return Err(format!("`{pattern}` leads outside the folder; use a relative pattern"));
     }
     if !in_git(session) {
-        return Err("the folder is no git repository; use `run_command` with `find`".to_owned());
+        return Err("the folder is not a git repository; use `run_command` with `find`".to_owned());
     }
     let which = ["--cached", "--others", "--exclude-standard", "--deduplicate", "--"];
     let pathspec = format!(":(glob){}", pattern.trim_end_matches('/'));
@@ -55,32 +55,32 @@ fn in_git(session: &Session) -> bool {
 
 fn git(session: &Session) -> Run {
     let run = Run::new("git", &session.cwd).timeout(TIMEOUT);
-    // The monitor would be a program of the repository's choice.
+    // The file system monitor would be a program chosen by the repository.
     run.args(["--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"])
 }
 
 async fn looked(session: &Session, title: &str, run: Run, cancel: &CancellationToken) -> Outcome {
-    let doing = session.teller.begin(ToolKind::Search, title, None, json!({ "title": title }));
+    let doing = session.reporter.begin(ToolKind::Search, title, None, json!({ "title": title }));
     let finished = match execute(session, &doing, run, cancel).await {
         Ok(finished) if finished.cancelled => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             return Outcome::cancelled();
         }
         Ok(finished) => finished,
         Err(reason) => {
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             return Outcome::failed(&reason);
         }
     };
     let found = String::from_utf8_lossy(&finished.stdout);
-    // `grep` ends with 1 when it finds nothing.
+    // `grep` exits with 1 if it finds nothing.
     if finished.success() || (finished.code == Some(1) && finished.stderr.is_empty()) {
-        let found = if found.is_empty() { "nothing was found" } else { &*found };
-        session.teller.done(&doing, text::cut(found, limits::OUTPUT_TAIL_BYTES));
+        let found = if found.is_empty() { "no matches" } else { &*found };
+        session.reporter.done(&doing, text::cut(found, limits::OUTPUT_TAIL_BYTES));
         return Outcome::done(shortened(found));
     }
     let said = String::from_utf8_lossy(&finished.stderr);
     let reason = text::cut(said.trim(), limits::OUTPUT_TAIL_BYTES);
-    session.teller.failed(&doing, reason);
+    session.reporter.failed(&doing, reason);
     Outcome::failed(reason)
 }

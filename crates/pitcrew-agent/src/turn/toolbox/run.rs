@@ -1,4 +1,4 @@
-//! Running commands. Somebody is asked before each.
+//! Runs commands, each after a permission request.
 
 use super::{Arguments, Outcome, shortened};
 use crate::{
@@ -22,37 +22,39 @@ pub(super) async fn command(
 ) -> Result<Outcome, String> {
     let command = arguments.text("command")?;
     if command.trim().is_empty() || command.contains('\0') {
-        return Err("the argument `command` is empty or has a zero character".to_owned());
+        return Err("the argument `command` is empty or contains a NUL character".to_owned());
     }
     let timeout_s = arguments.number("timeout_s")?.unwrap_or(TIMEOUT_S_DEFAULT).min(TIMEOUT_S_MAX);
     let title = format!("run {}", shown(command));
     let input = json!({ "command": command });
-    let doing = session.teller.begin(ToolKind::Execute, &title, None, input);
+    let doing = session.reporter.begin(ToolKind::Execute, &title, None, input);
     let verdict = tokio::select! {
-        verdict = session.teller.permission(&doing) => verdict,
+        verdict = session.reporter.permission(&doing) => verdict,
         () = cancel.cancelled() => Ok(Verdict::Cancelled),
     };
     let refused = match verdict {
         Ok(Verdict::Allowed) => None,
-        Ok(Verdict::Rejected) => Some("permission was refused; do without this command".to_owned()),
+        Ok(Verdict::Rejected) => {
+            Some("permission was denied; continue without this command".to_owned())
+        }
         Ok(Verdict::Cancelled) if cancel.is_cancelled() => {
-            session.teller.failed(&doing, "cancelled");
+            session.reporter.failed(&doing, "cancelled");
             return Ok(Outcome::cancelled());
         }
-        Ok(Verdict::Cancelled) => {
-            Some("nobody gave permission; do without this command".to_owned())
-        }
-        Err(error) => Some(format!("permission could not be asked for: {}", error.message)),
+        Ok(Verdict::Cancelled) => Some(
+            "the permission request was not answered; continue without this command".to_owned(),
+        ),
+        Err(error) => Some(format!("failed to request permission: {}", error.message)),
     };
     if let Some(reason) = refused {
-        session.teller.failed(&doing, &reason);
+        session.reporter.failed(&doing, &reason);
         return Ok(Outcome::failed(&reason));
     }
     let run = Run::shell(command, &session.cwd).timeout(Duration::from_secs(timeout_s));
     let finished = match execute(session, &doing, run, cancel).await {
         Ok(finished) => finished,
         Err(reason) => {
-            session.teller.failed(&doing, &reason);
+            session.reporter.failed(&doing, &reason);
             return Ok(Outcome::failed(&reason));
         }
     };
@@ -60,10 +62,10 @@ pub(super) async fn command(
     let output = output.trim_end();
     let tail = text::tail(output, limits::OUTPUT_TAIL_BYTES);
     if finished.success() {
-        session.teller.done(&doing, tail);
+        session.reporter.done(&doing, tail);
         return Ok(Outcome::done(format!("exit code 0\n{}", shortened(output))));
     }
-    session.teller.failed(&doing, tail);
+    session.reporter.failed(&doing, tail);
     if finished.cancelled {
         return Ok(Outcome::cancelled());
     }

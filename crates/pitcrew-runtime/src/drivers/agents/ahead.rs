@@ -3,7 +3,7 @@
 //! It is a guess at the order that will start the agent. Where that order says something else, or
 //! something goes wrong here, the agent is started as if this had never been.
 
-use super::{Agents, Wanted};
+use super::{Agents, SpawnRequest};
 use crate::{Handle, handle::Message};
 use pitcrew_kernel::{State, reach};
 use pitcrew_model::{AttemptId, EffectId, Reads};
@@ -36,7 +36,7 @@ impl Agents {
         checkout: &Path,
     ) -> Option<PreparedShim> {
         let wanted = self.handle.wanted(attempt).await?;
-        let turn = self.turn(attempt, &wanted.backend).await.ok()?;
+        let turn = self.acquire_login(attempt, &wanted.backend).await.ok()?;
         self.logins.make_home(attempt, turn).await.ok()?;
         let launch = self.launch(effect, attempt, &wanted, checkout).await.ok()?;
         prepare_shim(&launch.program, &launch.shim).ok()
@@ -53,7 +53,7 @@ impl Agents {
         if let Some(made) = self.all_ahead().remove(&attempt) {
             made.abort();
             self.logins.end(attempt);
-            self.setup.doors.close(attempt);
+            self.setup.sockets.close(attempt);
         }
     }
 
@@ -76,7 +76,7 @@ impl Agents {
 impl Handle {
     /// The agent that will be started for an attempt, as far as it is known before its checkout is
     /// there. Nothing where that decides what it sees.
-    async fn wanted(&self, attempt: AttemptId) -> Option<Wanted> {
+    async fn wanted(&self, attempt: AttemptId) -> Option<SpawnRequest> {
         let (sender, answer) = oneshot::channel();
         let look = move |state: &State| drop(sender.send(wanted(state, attempt)));
         self.inputs.send(Message::Look(Box::new(look))).await.ok();
@@ -84,7 +84,7 @@ impl Handle {
     }
 }
 
-fn wanted(state: &State, attempt: AttemptId) -> Option<Wanted> {
+fn wanted(state: &State, attempt: AttemptId) -> Option<SpawnRequest> {
     let it = state.attempts.get(attempt)?;
     let (task, worker) = (state.tasks.get(it.task)?, it.worker);
     let reach = reach(state, worker);
@@ -94,5 +94,5 @@ fn wanted(state: &State, attempt: AttemptId) -> Option<Wanted> {
     }
     let backend = task.spec.program()?;
     let (model, unseen) = (task.spec.model.clone(), Vec::new());
-    Some(Wanted { backend, model, reach, unseen })
+    Some(SpawnRequest { backend, model, reach, unseen })
 }

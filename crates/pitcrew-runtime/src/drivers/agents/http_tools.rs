@@ -1,7 +1,7 @@
-//! The tools over HTTP, for agents that are to ask there instead of starting a server.
+//! The tools over HTTP, for agents that use HTTP instead of starting an MCP server.
 //!
-//! Whoever serves the orchestrator opens the port, here it is only asked for. It is the same one after
-//! a restart: agents that outlived an orchestrator were told its number.
+//! The server opens the port on request. It is the same port after a restart, because agents that
+//! outlive an orchestrator know its number.
 
 use super::AgentSetup;
 use futures::future::BoxFuture;
@@ -12,22 +12,22 @@ use pitcrew_process::Net;
 use std::{fs, io, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
 
-/// Opens the tools on this port of the loopback, 0 for any, and says where they are.
+/// Opens the tools on this loopback port, 0 for any, and returns their address.
 pub type OpenTools = Arc<dyn Fn(u16) -> BoxFuture<'static, io::Result<ToolsAt>> + Send + Sync>;
 
-/// Where the tools are.
+/// The address of the tools.
 pub struct ToolsAt {
     pub port: u16,
     pub url: String,
 }
 
-/// How long an agent waits for whoever serves us to be there.
+/// How long an agent waits for the server to start.
 const SERVED_MAX: Duration = Duration::from_secs(5);
 
-/// The way to the tools over HTTP. Without anybody who serves them there is none.
+/// Access to the tools over HTTP. Without a server there is none.
 #[derive(Clone)]
 pub struct HttpTools {
-    /// Where the number of the port is kept.
+    /// The file with the port number.
     kept: PathBuf,
     open: watch::Sender<Option<OpenTools>>,
 }
@@ -37,10 +37,10 @@ impl HttpTools {
         Self { kept: dirs.state.join("tools.port"), open: watch::Sender::new(None) }
     }
 
-    /// From now on they can be asked for. Those that agents were given before are open again first.
+    /// Sets the server. Ports that agents know from earlier are opened first.
     pub async fn served_by(&self, open: OpenTools) {
         if let Some(port) = self.kept_port() {
-            // Where somebody else has it now, agents are told another one from now on.
+            // If another process has the port now, new agents get another one.
             open(port).await.ok();
         }
         self.open.send_replace(Some(open));
@@ -70,8 +70,8 @@ impl HttpTools {
 }
 
 impl AgentSetup {
-    /// Offers the tools over HTTP beside the program that it could start, where its backend wants that.
-    /// Where they cannot be served there is still the program.
+    /// Offers the tools over HTTP in addition to the MCP server program, if the backend is
+    /// configured for that. If the port cannot be opened, the program is still available.
     pub async fn offer_http(&self, launch: &mut Launch, attempt: AttemptId, backend: &Backend) {
         if !self.of(backend).is_some_and(|it| it.1.mcp == McpServers::Http) {
             return;

@@ -1,9 +1,9 @@
-//! What an agent is started with.
+//! Builds the start parameters of an agent.
 
-use super::{HttpTools, WorkerDoors};
+use super::{HttpTools, WorkerSockets};
 use crate::{
     Tokens,
-    confinement::{self, Hold, Own},
+    confinement::{self, AgentAccess, WriteScope},
     network::{Caches, Lookup, Needs},
 };
 use pitcrew_acp::{Launch, McpServer, Profile};
@@ -27,38 +27,38 @@ pub struct AgentSetup {
     pub dirs: WorkspaceDirs,
     pub tokens: Tokens,
     pub backends: BTreeMap<String, BackendSettings>,
-    /// What the built-in agent works with where it is given words.
+    /// The model that the built-in agent uses for prompts.
     pub model: Option<ModelSettings>,
-    /// What models cost whose agents do not tell it.
+    /// Model prices for agents that do not report cost.
     pub prices: BTreeMap<String, ModelPrices>,
-    /// How long an agent works on when we are gone.
+    /// How long an agent keeps running without an orchestrator.
     pub lease_ms: u64,
     /// What every program may do.
     pub policy: Policy,
-    /// The tools over HTTP, where they are served.
+    /// The tools over HTTP, if there is a server.
     pub http: HttpTools,
-    /// Where each worker's tool calls arrive.
-    pub doors: WorkerDoors,
-    /// What programs in a box may reach.
+    /// The sockets for the workers' tool calls.
+    pub sockets: WorkerSockets,
+    /// What sandboxed programs may reach on the network.
     pub network: Lookup,
-    /// The user's repository, which says what builds make.
+    /// The user's repository, whose ignore file lists build outputs.
     pub root: PathBuf,
 }
 
-/// Who is to do a task, and with which model: that of the settings where absent.
-pub struct Wanted {
+/// The agent of a task and its model; if absent, the one of the settings.
+pub struct SpawnRequest {
     pub backend: Backend,
     pub model: Option<String>,
     pub reach: Reach,
-    /// What of the checkout is not to be seen in its box.
+    /// Paths of the checkout that its sandbox hides.
     pub unseen: Vec<String>,
 }
 
-/// What was made for an agent before it is started.
+/// The resources of an agent that exist before its start.
 #[derive(Default)]
-pub struct Given {
+pub struct AgentResources {
     pub env: Variables,
-    /// What it reads beside the usual.
+    /// Additional readable paths.
     pub read: Vec<PathBuf>,
 }
 
@@ -67,9 +67,9 @@ impl AgentSetup {
         &self,
         effect: EffectId,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         path: &Path,
-        given: Given,
+        given: AgentResources,
     ) -> Result<Launch, Failure> {
         let (argv, mut extra) = self.command(wanted)?;
         extra.extend(given.env);
@@ -109,22 +109,22 @@ impl AgentSetup {
         })
     }
 
-    /// What the agent of an attempt may do.
+    /// The sandbox policy of an attempt's agent.
     fn policy_of(
         &self,
         attempt: AttemptId,
-        wanted: &Wanted,
+        wanted: &SpawnRequest,
         argv: &[String],
         checkout: &Path,
         mut read: Vec<PathBuf>,
     ) -> Policy {
         let user = user_environment();
-        read.push(self.dirs.worker_door(attempt));
+        read.push(self.dirs.worker_socket_dir(attempt));
         match &wanted.backend {
             Backend::Builtin => {}
             Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),
             Backend::Program { name } => {
-                // One whose state cannot be moved finds its login where it always is.
+                // An agent whose state cannot be moved uses its login in the user's home.
                 let kept = self.backends.get(name).filter(|it| it.state_env.is_empty());
                 let places = |it: &BackendSettings| {
                     [it.login_places(&user), it.state_places(&user)].concat()
@@ -132,17 +132,18 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        // Who holds its commands itself cannot do so in a closer box, nor without one: there we hold it.
+        // An agent with its own sandbox cannot run it inside a stricter one, nor without one: then
+        // ours applies.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
         let Reach { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
-            _ if holds_itself => Hold::Itself,
-            Stay::Owner if sees.is_empty() => Hold::Zone(zone),
-            Stay::Owner => Hold::Nothing,
-            Stay::Guest => Hold::Lease(&zone.region),
-            Stay::Reader => Hold::Lease(&[]),
+            _ if holds_itself => WriteScope::Itself,
+            Stay::Owner if sees.is_empty() => WriteScope::Zone(zone),
+            Stay::Owner => WriteScope::Nothing,
+            Stay::Guest => WriteScope::Lease(&zone.region),
+            Stay::Reader => WriteScope::Lease(&[]),
         };
-        let own = Own {
+        let own = AgentAccess {
             checkout,
             argv,
             home: self.dirs.home(attempt),
@@ -163,12 +164,12 @@ impl AgentSetup {
         self.network.get().applied(&policy, needs, Caches::Agents, &self.dirs.attempt(attempt))
     }
 
-    /// Whether an agent holds its commands itself.
+    /// Whether an agent runs its commands in its own sandbox.
     fn has_own_sandbox(&self, backend: &Backend) -> bool {
         self.of(backend).is_some_and(|it| it.1.own_sandbox.is_some())
     }
 
-    /// What is known of a backend that is a program, and its name.
+    /// The settings and the name of a backend that is a program.
     pub fn of<'a>(&'a self, backend: &'a Backend) -> Option<(&'a str, &'a BackendSettings)> {
         match backend {
             Backend::Builtin | Backend::Model => None,
@@ -176,8 +177,8 @@ impl AgentSetup {
         }
     }
 
-    /// The program with its arguments, and the variables that its settings add.
-    fn command(&self, wanted: &Wanted) -> Result<(Vec<String>, Variables), Failure> {
+    /// The program with its arguments, and the variables of its settings.
+    fn command(&self, wanted: &SpawnRequest) -> Result<(Vec<String>, Variables), Failure> {
         match &wanted.backend {
             Backend::Builtin => {
                 let words = [&*self.program.display().to_string(), "agent", "--orders"];
@@ -200,14 +201,14 @@ impl AgentSetup {
                 None => Err(Failure::AgentMissing {
                     program: name.clone(),
                     message: format!(
-                        "no backend of this name is configured; add [backends.{name}] with a `command` to your settings"
+                        "no backend with this name is configured; add `[backends.{name}]` with a `command` to your settings"
                     ),
                 }),
             },
         }
     }
 
-    /// How the attempt's calls find us and prove themselves.
+    /// The variables with the address and the token for tool calls.
     fn tool_environment(&self, attempt: AttemptId) -> Vec<(String, String)> {
         vec![
             ("PITCREW_SOCKET".into(), self.dirs.worker_socket(attempt).display().to_string()),
@@ -216,7 +217,7 @@ impl AgentSetup {
         ]
     }
 
-    /// `pitcrew tool` works in the agent's shell even where pitcrew is not installed.
+    /// `pitcrew tool` works in the agent's shell even if pitcrew is not installed.
     fn with_our_program(&self, mut env: Vec<(String, String)>) -> Vec<(String, String)> {
         if let (Some(folder), Some((_, path))) =
             (self.program.parent(), env.iter_mut().find(|it| it.0 == "PATH"))
@@ -227,10 +228,10 @@ impl AgentSetup {
     }
 }
 
-const NO_MODEL: &str = "the orchestrator knows no model; set PITCREW_MODEL=provider/name or `[model]` in \
-    your settings, end the orchestrator with `pitcrew stop`, and run it again";
+const NO_MODEL: &str = "no model is set for the orchestrator; set PITCREW_MODEL=provider/name or `[model]` in \
+    your settings, and stop the running orchestrator with `pitcrew stop`";
 
-/// How a model is reached from here, beside its settings.
+/// How to reach a model from this machine, in addition to its settings.
 const WEB_VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -244,7 +245,7 @@ const WEB_VARIABLES: &[&str] = &[
     "SSL_CERT_DIR",
 ];
 
-/// The settings of the model and its key, which nobody but the built-in agent is given.
+/// The settings of the model and its key, for the built-in agent only.
 fn model_environment(model: &ModelSettings) -> Variables {
     let user = user_environment();
     let names = model.key_variable().into_iter().chain(WEB_VARIABLES.iter().copied());
@@ -252,17 +253,17 @@ fn model_environment(model: &ModelSettings) -> Variables {
     model.variables().into_iter().chain(passed).collect()
 }
 
-/// The program of a backend with its arguments, and the variables that it is given.
+/// The program of a backend with its arguments and variables.
 ///
-/// One that is not on the PATH is named by its place, and may find there what it starts itself, such
-/// as the interpreter that came with it.
+/// A program that is not on the PATH is named by its path, and its folder is added to the PATH for
+/// programs that it starts itself, such as its interpreter.
 fn agent_command(backend: &BackendSettings) -> (Vec<String>, Variables) {
     let mut env = backend.environment_here();
     let argv = located(backend, &user_environment(), &mut env);
     (argv, env.into_iter().collect())
 }
 
-/// The same with variables that are there already.
+/// The same with existing variables.
 pub(super) fn located(
     backend: &BackendSettings,
     user: &BTreeMap<String, String>,

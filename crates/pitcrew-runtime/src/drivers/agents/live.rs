@@ -1,4 +1,4 @@
-//! A worker's agent, from the moment it is being started.
+//! The agent of a worker, from the beginning of its start.
 
 use pitcrew_acp::Session;
 use pitcrew_model::{AttemptId, EffectId};
@@ -11,11 +11,11 @@ use tokio::{
 pub struct Live {
     pub attempt: AttemptId,
     pub phase: watch::Sender<Phase>,
-    /// A start that is under way is given up.
+    /// Cancels a start in progress.
     pub over: Notify,
-    /// The prompt whose turn is under way.
+    /// The prompt of the open turn.
     pub turn: watch::Sender<Option<EffectId>>,
-    /// Its end is wanted, and told by whoever wants it.
+    /// It is being stopped, and the stopper reports its exit.
     pub stopping: AtomicBool,
     pump: Mutex<Option<JoinHandle<()>>>,
 }
@@ -46,7 +46,7 @@ impl Live {
         }
     }
 
-    /// Waits for the end of the start; nothing where it failed.
+    /// Waits for the end of the start; `None` if it failed.
     pub async fn started(&self) -> Option<Session> {
         let mut phase = self.phase.subscribe();
         // The sender is ours, so it is not gone before the end.
@@ -54,7 +54,7 @@ impl Live {
         self.session()
     }
 
-    /// Owns the task that passes on what the agent says.
+    /// Takes ownership of the task that forwards the agent's events.
     pub fn keep(&self, pump: JoinHandle<()>) {
         *self.pump.lock().unwrap_or_else(PoisonError::into_inner) = Some(pump);
     }

@@ -1,11 +1,11 @@
-//! What is known of the agents of a backend, in the words of the wire.
+//! Converts a backend's settings to the types of the protocol crate.
 
 use super::AgentSetup;
 use pitcrew_acp::{ErrorKind, ErrorRule, PriceList, Prices, Profile, UsageScope};
 use pitcrew_config::{BackendSettings, ModelPrices};
 
 impl AgentSetup {
-    /// The profile of the backend with this name; of one that is not configured nothing is known.
+    /// The profile of the backend with this name; the default one if it is not configured.
     pub fn profile(&self, backend: &str) -> Profile {
         let known = self.backends.get(backend).map(|it| profile(backend, it)).unwrap_or_default();
         let by_model = self.prices.iter().map(|(name, it)| (name.clone(), prices(*it))).collect();
@@ -41,8 +41,8 @@ fn prices(prices: ModelPrices) -> Prices {
 fn rule(rule: &pitcrew_config::ErrorRule) -> ErrorRule {
     ErrorRule {
         says: match &rule.says {
-            pitcrew_config::ErrorSays::Code(code) => code.to_string(),
-            pitcrew_config::ErrorSays::Text(text) => text.clone(),
+            pitcrew_config::ErrorPattern::Code(code) => code.to_string(),
+            pitcrew_config::ErrorPattern::Text(text) => text.clone(),
         },
         kind: match rule.kind {
             pitcrew_config::ErrorKind::Auth => ErrorKind::Auth,

@@ -1,4 +1,4 @@
-//! Passes on what an agent wants and does, until it is gone.
+//! Forwards an agent's requests and activity until it has exited.
 
 use super::Agents;
 use crate::{Handle, clock};
@@ -12,7 +12,7 @@ pub async fn run(
     agents: Weak<Agents>,
     worker: WorkerId,
     mut events: SessionEvents,
-    mut told: Option<String>,
+    mut last_note: Option<String>,
 ) {
     while let Some(event) = events.next().await {
         let signal = match event {
@@ -20,8 +20,8 @@ pub async fn run(
                 Signal::PermissionAsked { worker, call, tool, options }
             }
             Event::Activity { note } => {
-                // Whoever comes back is told the newest note, which may be no news.
-                if told.take().is_some_and(|it| it == plain::line(&note)) {
+                // After a reattach the newest note is repeated.
+                if last_note.take().is_some_and(|it| it == plain::line(&note)) {
                     continue;
                 }
                 handle.published.show_activity(worker, &note, clock::now());
@@ -29,15 +29,15 @@ pub async fn run(
             }
             Event::Blocked { place, access, path, bytes_saved } => {
                 let noted = Signal::AccessBlocked { worker, place, access, path, bytes_saved };
-                // What was refused is on record before the agent hears of it.
+                // A refusal is recorded before the agent gets it.
                 handle.signal_and_wait(noted).await;
                 events.answer_blocked(place).await;
                 continue;
             }
             Event::Usage(usage) => Signal::UsageTold { worker, usage },
             Event::Exited(exit) => {
-                // What it said last counts, also when it said it while nobody was there.
-                turn_told(&agents, worker).await;
+                // Its last output counts, even if it came while no client was attached.
+                turn_reported(&agents, worker).await;
                 if is_stopping(&agents, worker) {
                     break;
                 }
@@ -46,18 +46,18 @@ pub async fn run(
         };
         handle.signal(signal).await;
     }
-    // Only after its end was told: whoever does not find it may say that it is gone. A stop that is
-    // under way has its own hold of it.
+    // Removed only after its exit was reported, because its absence means that it is gone. A stop
+    // in progress has its own reference.
     if let Some(agents) = agents.upgrade() {
         agents.forget(worker);
     }
 }
 
-/// Waits until the end of the turn that was under way is told.
-async fn turn_told(agents: &Weak<Agents>, worker: WorkerId) {
+/// Waits until the end of the open turn was reported.
+async fn turn_reported(agents: &Weak<Agents>, worker: WorkerId) {
     let turn = agents.upgrade().and_then(|it| it.find(worker)).map(|it| it.turn.subscribe());
     if let Some(mut turn) = turn {
-        // The sender is gone when nobody is interested any more.
+        // The sender is gone if the result is no longer needed.
         turn.wait_for(Option::is_none).await.ok();
     }
 }

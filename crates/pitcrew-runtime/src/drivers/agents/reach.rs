@@ -1,19 +1,19 @@
-//! The files that an agent reaches through us, as its backend's data and its zone say.
+//! The files that an agent reaches through us, derived from its backend's settings and its zone.
 
 use super::Agents;
-use pitcrew_acp::{Outline, Outlined, Reach};
+use pitcrew_acp::{FileScope, Outline, Outlined};
 use pitcrew_config::FileAccess;
 use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND, Backend, RepoPath};
 use std::{path::Path, sync::Arc};
 
 impl Agents {
-    /// None where the backend opens files itself.
+    /// `None` if the backend opens files itself.
     pub(super) fn reach(
         &self,
         backend: &Backend,
         checkout: &Path,
         given: &pitcrew_kernel::Reach,
-    ) -> Option<Reach> {
+    ) -> Option<FileScope> {
         let access = match backend {
             Backend::Builtin | Backend::Model => FileAccess::Client,
             Backend::Program { name } => {
@@ -24,7 +24,7 @@ impl Agents {
             FileAccess::Own => None,
             FileAccess::Client => {
                 let pitcrew_kernel::Reach { zone, sees, stay } = given.clone();
-                Some(Reach { zone, sees, stay, outline: self.outline(checkout) })
+                Some(FileScope { zone, sees, stay, outline: self.outline(checkout) })
             }
         }
     }
@@ -38,7 +38,7 @@ impl Agents {
     }
 }
 
-/// The backend that goes by this name in a task.
+/// The backend with this name in a task.
 pub(super) fn named(backend: &str) -> Backend {
     match backend {
         BACKEND_BUILTIN | BACKEND_COMMAND => Backend::Builtin,

@@ -1,4 +1,4 @@
-//! Agents that an earlier orchestrator started: found where it left them.
+//! Reattaches to the agents of an earlier orchestrator.
 
 use super::{Agents, live::Live, reach};
 use pitcrew_kernel::Reach;
@@ -13,9 +13,9 @@ use std::{
 /// How long a shim may take to answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// An agent that an earlier orchestrator had.
+/// An agent of an earlier orchestrator.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct PreviousAgent {
     pub worker: WorkerId,
     pub attempt: AttemptId,
     /// Its checkout.
@@ -23,31 +23,30 @@ pub struct Held {
     /// The name of its backend.
     pub backend: String,
     pub reach: Reach,
-    /// The turn whose end was not told.
+    /// The turn whose end was not reported.
     pub prompt: Option<EffectId>,
-    /// What was last told of what it does.
+    /// The last activity note.
     pub note: Option<String>,
 }
 
-/// What became of it.
+/// The result of reattaching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// It works on, and has worked alone for so long.
+pub enum ReattachOutcome {
+    /// It is running, and ran without an orchestrator for this long.
     Alive {
         away: Duration,
     },
-    /// It ended by itself. What it said before is heard like anything else.
+    /// It exited by itself. Its earlier output is processed as usual.
     Ended,
     Lost,
 }
 
 impl Agents {
-    /// Goes on with an agent where the last orchestrator stopped. What is lost does not run any
-    /// more when this returns.
-    pub async fn reattach(self: &Arc<Self>, held: &Held) -> Found {
+    /// Reattaches to an agent. If it is lost, none of it runs when this returns.
+    pub async fn reattach(self: &Arc<Self>, held: &PreviousAgent) -> ReattachOutcome {
         let began = Instant::now();
-        // Where that fails its tools do, and it is told so.
-        self.setup.doors.open(held.attempt).ok();
+        // If this fails its tool calls fail with an error.
+        self.setup.sockets.open(held.attempt).ok();
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
         let profile = self.setup.profile(&held.backend);
@@ -55,18 +54,19 @@ impl Agents {
         let back = pitcrew_acp::attach(&dir, path, profile, reach, PATIENCE).await;
         let Ok(back) = back else {
             self.end_left_over(held.attempt).await;
-            return Found::Lost;
+            return ReattachOutcome::Lost;
         };
         let live = Arc::new(Live::new(held.attempt));
-        // The orders come later, and what the agent says now must not overtake the turn's end.
+        // Effects are issued later; the agent's current output must not overtake the end of the
+        // turn.
         live.turn.send_replace(held.prompt);
         self.live().insert(held.worker, live.clone());
         self.hold(&live, held.worker, (back.session, back.events), held.note.clone());
         match back.presence {
-            // Reading what was missed takes time too.
-            Presence::Alive { away, .. } => Found::Alive { away: away + began.elapsed() },
-            Presence::Ended => Found::Ended,
-            Presence::Lost => Found::Lost,
+            // Reading the missed traffic takes time too.
+            Presence::Alive { away, .. } => ReattachOutcome::Alive { away: away + began.elapsed() },
+            Presence::Ended => ReattachOutcome::Ended,
+            Presence::Lost => ReattachOutcome::Lost,
         }
     }
 }

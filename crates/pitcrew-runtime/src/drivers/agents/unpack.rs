@@ -1,7 +1,8 @@
-//! What the program of an agent unpacks of itself before it does anything.
+//! Shares the files that an agent's program unpacks at its start.
 //!
-//! Each agent has a home of its own, and would do so again. It is done once for a program, in a box
-//! that reaches nothing, and all agents read it. No agent ever writes it: it is run.
+//! Each agent has its own home and would unpack them again. Instead this is done once for each
+//! program, in a sandbox without a network, and all agents read the result. No agent can write it,
+//! because it is executed.
 
 use super::launch::located;
 use crate::log::Log;
@@ -23,54 +24,54 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// How long a program may take for it.
+/// How long unpacking may take.
 const TIME_MAX: Duration = Duration::from_mins(1);
-/// What no agent was started with for so long is removed by the next orchestrator.
+/// The next orchestrator removes what no agent has used for this long.
 const UNUSED_MAX: Duration = Duration::from_hours(7 * 24);
-/// What is half unpacked or half removed for so long is nobody's.
+/// Incomplete files this old are leftovers.
 const HALF_MAX: Duration = Duration::from_mins(10);
 
-/// How the names of what is half unpacked or half removed begin.
+/// The prefix of incomplete or partly removed folders.
 const HALF: &str = ".";
 
 type Variables = BTreeMap<String, String>;
 
 pub struct Unpacked {
-    /// One folder for each program, which all workspaces of a user share.
+    /// One folder for each program, shared by all workspaces of a user.
     folder: PathBuf,
     /// What every program may do.
     policy: Policy,
     log: Arc<Log>,
-    /// What could not be done, by the name of its folder. Held by whoever unpacks, to its end.
+    /// The failures, by the name of the folder. Locked while unpacking.
     failed: Arc<Mutex<BTreeSet<String>>>,
     over: Cancel,
 }
 
-/// A program that is to be unpacked.
+/// A program that can be unpacked.
 struct Packed {
     argv: Vec<String>,
     env: Variables,
     variable: String,
-    /// The folder that it is unpacked to.
+    /// The target folder.
     key: String,
     read: Vec<PathBuf>,
 }
 
 impl Unpacked {
-    /// Removes what nobody uses any more, also what an orchestrator that was killed has left.
+    /// Removes unused files, including the leftovers of a killed orchestrator.
     pub fn new(folder: PathBuf, policy: Policy, log: Arc<Log>) -> Self {
         sweep(&folder);
         let (failed, over) = Default::default();
         Self { folder, policy, log, failed, over }
     }
 
-    /// Ends what is being unpacked, and begins nothing more.
+    /// Cancels unpacking and starts no more.
     pub fn end(&self) {
         self.over.cancel();
     }
 
-    /// The variable that leads an agent to what its program has unpacked. Nothing where the program
-    /// does no such thing, or it cannot be done here: then the agent does it by itself.
+    /// The variable that points an agent to the unpacked files. `None` if the program does not
+    /// unpack itself, or unpacking failed: then the agent does it itself.
     pub async fn variable(
         &self,
         name: &str,
@@ -82,13 +83,13 @@ impl Unpacked {
         if !place.is_dir() {
             self.unpack(name, packed).await?;
         }
-        // Where that fails it is removed sooner than it should be, and unpacked again.
+        // If this fails it is removed too early and unpacked again.
         File::open(&place).and_then(|it| it.set_modified(SystemTime::now())).ok();
         Some((variable, place))
     }
 
     async fn unpack(&self, name: &str, packed: Packed) -> Option<()> {
-        // Whoever asked may be gone before it is done; the next one waits for it even so.
+        // Continues even if the caller is gone; the next one waits for it.
         let mut failed = self.failed.clone().lock_owned().await;
         let (folder, policy) = (self.folder.clone(), self.policy.clone());
         let (name, log, over) = (name.to_owned(), self.log.clone(), self.over.clone());
@@ -100,7 +101,10 @@ impl Unpacked {
                 return None;
             }
             let done = packed.unpack(&folder, &policy, &over).inspect_err(|error| {
-                log.line("Agents", &format!("what {name} unpacks is not shared: {error}"));
+                log.line(
+                    "Agents",
+                    &format!("failed to share the unpacked files of {name}: {error}"),
+                );
             });
             if done.is_err() {
                 failed.insert(packed.key);
@@ -117,7 +121,7 @@ impl Packed {
         let tables = [&backend.env, &backend.root_env, &backend.state_env];
         let is_set = tables.iter().any(|it| it.contains_key(&variable))
             || backend.pass_env.contains(&variable);
-        // Only what it needs: the other variables of a backend may be keys to a paid service.
+        // Only the needed variables: others of the backend may be keys to a paid service.
         let mut env = backend.unpack_env.clone();
         env.retain(|_, value| !value.is_empty());
         if env.is_empty() || is_set {
@@ -133,7 +137,7 @@ impl Packed {
         Some(Self { argv, env, variable, key, read: program_roots(&program, user) })
     }
 
-    /// Has it in a folder of its own first: what is there under its name is whole.
+    /// Unpacks into a temporary folder first, so that a folder under the final name is complete.
     fn unpack(&self, folder: &Path, policy: &Policy, over: &Cancel) -> io::Result<()> {
         private_dir(folder).map_err(io::Error::other)?;
         let half = aside(folder, &self.key);
@@ -141,7 +145,7 @@ impl Packed {
         let done = self.unpack_to(&half, policy, over).and_then(|()| {
             sync(&half)?;
             let place = folder.join(&self.key);
-            // Another orchestrator may have been sooner.
+            // Another orchestrator may have been faster.
             fs::rename(&half, &place)
                 .or_else(|it| if place.is_dir() { Ok(()) } else { Err(it) })?;
             File::open(folder)?.sync_all()
@@ -160,18 +164,18 @@ impl Packed {
         if !done.success() {
             let said = String::from_utf8_lossy(&done.stderr);
             let said = pitcrew_model::text::cut(said.trim(), 300);
-            return Err(io::Error::other(format!("it ended with {:?}: {said}", done.code)));
+            return Err(io::Error::other(format!("it exited with {:?}: {said}", done.code)));
         }
         match fs::read_dir(half)?.next() {
             Some(_) => Ok(()),
-            None => Err(io::Error::other("it ended well and unpacked nothing")),
+            None => Err(io::Error::other("it succeeded but unpacked nothing")),
         }
     }
 }
 
-/// Another one for each version: who installs one makes its files anew, also where their size and time
-/// say nothing. Nothing where it is not known which program it is: one that starts what others name, or
-/// what it finds in a list of its own, stays the same while that changes.
+/// Identifies the version of a program: installers create new files, even if size and time are the
+/// same. `None` if the real program is unknown: a launcher that starts another program stays the
+/// same while that one changes.
 fn identity(argv: &[String]) -> Option<impl Hash> {
     let is_launcher = argv[1..].iter().any(|it| !it.starts_with('-'));
     let program = fs::canonicalize(&argv[0]).ok().filter(|_| !is_launcher)?;
@@ -183,7 +187,7 @@ fn identity(argv: &[String]) -> Option<impl Hash> {
     Some((file(&program)?, file(&package)?, program))
 }
 
-/// A name that nobody else has.
+/// A unique name.
 fn aside(folder: &Path, name: &str) -> PathBuf {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -191,7 +195,7 @@ fn aside(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{HALF}{name}-{pid}-{now}-{number}"))
 }
 
-/// Writes everything to the disk: after a loss of power a file that is not there would look whole.
+/// Syncs everything to disk: after a power failure an incomplete folder would look complete.
 fn sync(path: &Path) -> io::Result<()> {
     let mut waiting = vec![path.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -208,7 +212,7 @@ fn sync(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what nobody uses any more, and what was cut off.
+/// Removes unused and incomplete folders.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -217,7 +221,7 @@ fn sweep(folder: &Path) {
         if name.starts_with(HALF) && age > HALF_MAX {
             remove_tree(&entry.path()).ok();
         } else if !name.starts_with(HALF) && age > UNUSED_MAX {
-            // What is half removed is not to be taken for whole.
+            // A partly removed folder must not look complete.
             let gone = aside(folder, &name);
             if fs::rename(entry.path(), &gone).is_ok() {
                 remove_tree(&gone).ok();
@@ -240,7 +244,7 @@ mod tests {
         unpacked: Unpacked,
     }
 
-    /// A program that unpacks itself where it is told to.
+    /// A program that unpacks itself into a given folder.
     const PROGRAM: &str = "#!/bin/sh\n[ \"$ONLY\" = 1 ] || exit 3\nmkdir \"$TO/pkg\" && od -N 16 /dev/urandom > \"$TO/pkg/part\"\n";
 
     fn unpacked_in(folder: &Path) -> Unpacked {
@@ -263,13 +267,13 @@ mod tests {
             scene
         }
 
-        /// Another orchestrator comes.
+        /// Simulates a new orchestrator.
         fn restart(&mut self) {
             self.unpacked = unpacked_in(self.folder.path());
         }
 
-        /// As installers do, which replace a file. By another process: what we have open for writing,
-        /// whoever is being started by another test has open too, and then it cannot be executed.
+        /// Replaces the file, as installers do. Uses another process, because a file that this
+        /// process has open for writing cannot be executed while another test starts a process.
         fn install(&self, program: &str) {
             let bin = self.folder.path().join("bin");
             fs::create_dir_all(&bin).unwrap();
@@ -279,7 +283,7 @@ mod tests {
             assert!(run_trusted(run, &Cancel::default()).unwrap().success());
         }
 
-        /// Where it is, and what is in it.
+        /// The path and the content of the unpacked file.
         async fn unpack(&self) -> Option<(PathBuf, String)> {
             let found = self.unpacked.variable("vendor", &self.backend, &self.user).await;
             found.map(|(variable, place)| {
@@ -301,14 +305,14 @@ mod tests {
         assert_eq!(scene.unpack().await, Some(first.clone()));
         scene.install(PROGRAM);
         let second = scene.unpack().await.expect("it is unpacked");
-        assert_ne!(first, second, "another file, although all of it is the same");
-        assert_eq!(scene.places(), 2, "nothing half is left");
+        assert_ne!(first, second, "a new file, although its content is the same");
+        assert_eq!(scene.places(), 2, "nothing incomplete is left");
         fs::remove_dir_all(&second.0).unwrap();
-        assert_eq!(scene.unpack().await.map(|it| it.0), Some(second.0), "somebody cleaned up");
+        assert_eq!(scene.unpack().await.map(|it| it.0), Some(second.0), "the folder was deleted");
     }
 
     #[tokio::test]
-    async fn who_cannot_be_unpacked_is_left_alone() {
+    async fn a_program_that_cannot_be_unpacked_is_left_alone() {
         for program in
             ["#!/bin/sh\nexit 3\n", "#!/bin/sh\n", "#!/bin/sh\ntouch \"$TO/a\"; exit 1\n"]
         {
@@ -321,28 +325,28 @@ mod tests {
             let logs = fs::read_dir(scene.folder.path().join("logs")).unwrap();
             let said: String =
                 logs.map(|it| fs::read_to_string(it.unwrap().path()).unwrap()).collect();
-            assert!(said.contains("what vendor unpacks is not shared"), "{said}");
+            assert!(said.contains("failed to share the unpacked files of vendor"), "{said}");
         }
         let mut named = Scene::new(PROGRAM);
         named.backend.env.insert("TO".into(), "/mine".into());
-        assert_eq!(named.unpack().await, None, "the user has said where");
+        assert_eq!(named.unpack().await, None, "the user has set the folder");
         let mut other = Scene::new(PROGRAM);
         other.backend.unpack_env.values_mut().for_each(String::clear);
-        assert_eq!(other.unpack().await, None, "nobody knows how it is told to");
+        assert_eq!(other.unpack().await, None, "no variable is known for it");
         let mut launcher = Scene::new(PROGRAM);
         launcher.backend.command.push("@vendor/agent".into());
-        assert_eq!(launcher.unpack().await, None, "which one it starts may change");
+        assert_eq!(launcher.unpack().await, None, "the program it starts may change");
         let shim = Scene::new(PROGRAM);
         fs::remove_file(shim.folder.path().join("package.json")).unwrap();
-        assert_eq!(shim.unpack().await, None, "it may start another one");
+        assert_eq!(shim.unpack().await, None, "it may start another program");
         let over = Scene::new(PROGRAM);
         over.unpacked.end();
-        assert_eq!(over.unpack().await, None, "the orchestrator ends");
+        assert_eq!(over.unpack().await, None, "the orchestrator is stopping");
     }
 
-    /// Somebody who gives up while it is done does not stand in the way of the next.
+    /// A cancelled caller does not block the next one.
     #[tokio::test]
-    async fn what_is_being_unpacked_is_waited_for() {
+    async fn waits_for_unpacking_in_progress() {
         let scene = Scene::new(&format!(
             "{PROGRAM}echo run >> \"$(dirname \"$0\")/runs\"\n: > \"$(dirname \"$0\")/begun\"\nread x < \"$(dirname \"$0\")/go\"\n"
         ));
@@ -360,12 +364,12 @@ mod tests {
         }
         let go = async { tokio::fs::write(bin.join("go"), "go\n").await.unwrap() };
         let (found, ()) = tokio::join!(scene.unpack(), go);
-        assert!(found.is_some(), "the first one goes on");
+        assert!(found.is_some(), "the first run continues");
         assert_eq!(fs::read_to_string(bin.join("runs")).unwrap().lines().count(), 1);
     }
 
     #[tokio::test]
-    async fn what_nobody_uses_any_more_is_removed() {
+    async fn unused_files_are_removed() {
         let mut scene = Scene::new(PROGRAM);
         let (place, _) = scene.unpack().await.expect("it is unpacked");
         let half = scene.unpacked.folder.join(".vendor-1");
@@ -377,7 +381,7 @@ mod tests {
         age(&place, UNUSED_MAX);
         scene.unpack().await.expect("it is used again");
         scene.restart();
-        assert!(place.is_dir() && half.is_dir(), "one was just used, the other just begun");
+        assert!(place.is_dir() && half.is_dir(), "one was just used, the other just started");
         age(&half, HALF_MAX);
         scene.restart();
         assert!(place.is_dir() && !half.exists());

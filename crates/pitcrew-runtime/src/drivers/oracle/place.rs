@@ -1,28 +1,27 @@
-//! Where in a repository something would be that its index does not know: after an import line, or
-//! after a path that somebody has named.
+//! Guesses where an unknown symbol would be defined: from an import line or a path in the text.
 
-/// Words that a folder or a module follows.
+/// Words that precede a folder or a module.
 const BEFORE_PLACES: &[&str] = &["from", "in", "import", "use", "mod", "require"];
-/// Parts of module names that are no folders.
+/// Parts of module names that are not folders.
 const NO_FOLDERS: &[&str] = &["crate", "self", "super", "", ".", ".."];
 
-/// The first place that is named, as a path from the root.
+/// The first path in the text, relative to the root.
 pub fn of(symbol: &str, context: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
     let places = named(symbol).into_iter().chain(named(context)).collect::<Vec<_>>();
     let there =
         places.iter().find_map(|it| variants(&it.path).into_iter().find(|it| begins(it, &exists)));
-    // What is not there yet may be what somebody is just making.
+    // A path that does not exist yet may be about to be created.
     there.or_else(|| places.into_iter().find(|it| it.is_path).map(|it| it.path))
 }
 
 fn begins(path: &str, exists: impl Fn(&str) -> bool) -> bool {
-    // `src` and `crates` say nothing: what is below them does.
+    // `src` and `crates` are too general: what is below them counts.
     let parts = if path.starts_with("src/") || path.starts_with("crates/") { 2 } else { 1 };
     let first: Vec<&str> = path.split('/').take(parts).collect();
     exists(&first.join("/"))
 }
 
-/// Modules are not always named after their folders.
+/// Module names may differ from their folders.
 fn variants(path: &str) -> Vec<String> {
     let dashed = path.replace('_', "-");
     let mut variants = vec![path.to_owned(), dashed.clone()];
@@ -30,14 +29,14 @@ fn variants(path: &str) -> Vec<String> {
     variants
 }
 
-struct Place {
+struct Candidate {
     path: String,
-    /// It is written as one, and is not just a word.
+    /// It is written as a path, not just as a word.
     is_path: bool,
 }
 
-/// Every path that a text names, in its order.
-fn named(text: &str) -> Vec<Place> {
+/// Every path in a text, in order.
+fn named(text: &str) -> Vec<Candidate> {
     let around = |it: char| it.is_whitespace() || "`'\"(){}<>,;[]".contains(it);
     let words: Vec<&str> = text.split(around).filter(|it| !it.is_empty()).collect();
     let alone = words.len() == 1;
@@ -51,13 +50,13 @@ fn named(text: &str) -> Vec<Place> {
     places
 }
 
-fn place(word: &str, is_named: bool) -> Option<Place> {
+fn place(word: &str, is_named: bool) -> Option<Candidate> {
     let word = word.trim_end_matches(['.', ':']);
     if word.contains("://") || BEFORE_PLACES.contains(&word) {
         return None;
     }
     let parts: Vec<&str> = if word.contains('/') {
-        // Behind a colon there is a line.
+        // A line number follows the colon.
         word.split(':').next().unwrap_or_default().split('/').collect()
     } else if word.contains("::") {
         word.split("::").collect()
@@ -68,7 +67,7 @@ fn place(word: &str, is_named: bool) -> Option<Place> {
     };
     let parts: Vec<&str> = parts.into_iter().filter(|it| !NO_FOLDERS.contains(it)).collect();
     let is_path = word.contains(['/', '.']) || word.contains("::");
-    (!parts.is_empty()).then(|| Place { path: parts.join("/"), is_path })
+    (!parts.is_empty()).then(|| Candidate { path: parts.join("/"), is_path })
 }
 
 #[cfg(test)]
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_found_in_what_people_and_compilers_write() {
+    fn finds_paths_in_prose_and_compiler_output() {
         let exists = |it: &str| ["core", "ui", "src", "crates/my-auth", "src/net"].contains(&it);
         for (context, place) in [
             ("use core::tokens::TokenStore;", Some("core/tokens/TokenStore")),

@@ -1,5 +1,5 @@
-//! What tools use where nothing is set, read from where they are installed: to start one only for
-//! this takes a second each time.
+//! The built-in defaults of tools, read from their installation: starting a tool only for this
+//! would take a second each time.
 
 use super::{Variables, read};
 use pitcrew_process::find_program;
@@ -11,7 +11,7 @@ use std::{
 
 /// The list of npm's settings, below the folder of its libraries.
 const NPM_SETTINGS: &str = "@npmcli/config/lib/definitions/definitions.js";
-/// How cargo marks an index of which it fetches only what it needs, up to the sign that ends the mark.
+/// How cargo marks a sparse index, up to the character after the mark.
 const INDEX_MARK: &str = "sparse+";
 const INDEX_SIGN: u8 = b'+';
 const INDEX_SCHEME: &str = "https://";
@@ -19,7 +19,7 @@ const PROGRAM_BYTES_MAX: u64 = 256 * 1_024 * 1_024;
 /// The indexes of pip, below the folder of Python's packages.
 const PIP_INDEXES: &str = "pip/_internal/models/index.py";
 
-/// The registry that is built into this npm.
+/// The default registry of this npm.
 pub(super) fn npm(program: &Path) -> Option<String> {
     let program = program.canonicalize().ok()?;
     let libraries = program.ancestors().flat_map(|it| [it.join("node_modules"), it.to_owned()]);
@@ -31,23 +31,23 @@ pub(super) fn npm(program: &Path) -> Option<String> {
     quoted(value).next().map(str::to_owned)
 }
 
-/// The index that is built into a cargo of this user: its own, or one of rustup's.
+/// The default index of a cargo of this user: its own, or one of rustup's.
 pub(super) fn cargo(user: &Variables) -> Option<String> {
     let own = user.get("RUSTUP_HOME").map(PathBuf::from);
     let rustup = own.or_else(|| Some(Path::new(user.get("HOME")?).join(".rustup")));
     let chains = rustup.map(|it| entries(&it.join("toolchains"))).unwrap_or_default();
     let chains = chains.into_iter().map(|it| it.join("bin/cargo"));
-    // What is on the path may only choose among these.
+    // The cargo on the path may only select one of these.
     let mut programs = chains.chain(find_program("cargo", user).map(|it| it.path));
     programs.find_map(|it| index_in(&it))
 }
 
-/// The first address behind the mark of an index in a program.
+/// The first URL after the index mark in a program.
 fn index_in(program: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(program).ok()?.take(PROGRAM_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let mut rest = bytes.as_slice();
-    // From one sign that is rare in programs to the next: they have many megabytes.
+    // Searches for a rare byte first: programs have many megabytes.
     while rest.skip_until(INDEX_SIGN).ok()? > 0 {
         let (before, after) = bytes.split_at(bytes.len() - rest.len());
         let after = after.strip_prefix(INDEX_SCHEME.as_bytes());
@@ -64,11 +64,11 @@ fn index_in(program: &Path) -> Option<String> {
     None
 }
 
-/// The index that is built into the pip beside this Python, and where its files are.
+/// The default index of the pip beside this Python, and its file host.
 pub(super) fn pip(python: &Path) -> Vec<String> {
     let real = python.canonicalize().unwrap_or_else(|_| python.to_owned());
     let prefixes = [python, &real].into_iter().filter_map(|it| it.ancestors().nth(2));
-    // One that chooses among several versions has them below.
+    // A launcher for several versions has them in subfolders.
     let prefixes = prefixes.flat_map(|it| [vec![it.to_owned()], entries(&it.join("versions"))]);
     let libraries = prefixes.flatten().flat_map(|it| entries(&it.join("lib")));
     let packages =
@@ -86,12 +86,12 @@ pub(super) fn pip(python: &Path) -> Vec<String> {
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path()).collect();
-    // The newest first.
+    // Newest first.
     found.sort_by(|one, other| other.cmp(one));
     found
 }
 
-/// What stands in quotes.
+/// Every quoted string.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\'', '"', '`']).skip(1).step_by(2)
 }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_registry_of_an_npm_is_read_from_its_own_settings() {
+    fn reads_the_default_registry_of_npm() {
         let folder = tempfile::tempdir().expect("a folder");
         let npm_folder = folder.path().join("lib/node_modules/npm");
         let definitions = "proxy: new Definition('proxy', {\n default: null }),\n\
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_of_a_cargo_is_the_first_address_behind_its_mark() {
+    fn reads_the_default_index_of_cargo() {
         let folder = tempfile::tempdir().expect("a folder");
         let program = folder.path().join("cargo");
         let found = |text: &str| {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_of_a_pip_is_read_from_its_own_files() {
+    fn reads_the_default_index_of_pip() {
         let folder = tempfile::tempdir().expect("a folder");
         let text = "class PackageIndex:\n    \"\"\"An index\"\"\"\n\n\
             One = PackageIndex(\"https://one.example/\", file_storage_domain=\"files.example\")\n\

@@ -1,36 +1,36 @@
-//! The log of a task: each attempt with its steps from the journal and its conversation with the
-//! agent, as they go on. Words and numbers only; what it looks like is the client's business.
+//! The log of a task: the steps of each attempt from the journal, merged with its conversation with
+//! the agent, as a live stream. Data only; the client formats it.
 
-mod order;
+mod merge;
 mod talk;
 mod steps;
-mod telling;
+mod collector;
 
 use crate::{
     serve::{Doors, now},
     streams::{Broken, HEARTBEAT, Lines},
 };
-use order::Until;
+use collector::Collector;
+use merge::Until;
 use pitcrew_api::{LogFact, LogLine, LogSource, LogStreamLine, paths::LogQuery};
 use pitcrew_model::{TaskId, Timestamp};
 use pitcrew_views::TaskView;
 use std::{sync::Arc, time::Duration};
-use telling::Telling;
 use tokio::time::{Instant, sleep};
 
-/// How often a growing conversation is looked at.
+/// How often a growing conversation is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// One line before it has a number.
-struct Said {
+/// A log line without its number.
+struct LogEntry {
     at: Timestamp,
     source: LogSource,
     text: String,
     fact: Option<LogFact>,
 }
 
-/// The task as it is now.
-struct Look {
+/// The current state of the task.
+struct TaskNow {
     task: TaskView,
     /// The setup commands of its plan.
     setup: Vec<String>,
@@ -42,7 +42,7 @@ pub async fn write(
     query: LogQuery,
     lines: Lines,
 ) -> Result<(), Broken> {
-    let mut telling = Telling::default();
+    let mut collector = Collector::default();
     let mut number = 0;
     let mut last_sent = Instant::now();
     loop {
@@ -51,15 +51,15 @@ pub async fn write(
         let until = if is_last_look { Until::Now } else { Until::Certain };
         let door = doors.clone();
         let read = move || {
-            let said = telling.read(&door, &look, until);
-            (telling, said)
+            let said = collector.read(&door, &look, until);
+            (collector, said)
         };
         let (kept, said) = tokio::task::spawn_blocking(read).await.map_err(Broken::new)?;
-        telling = kept;
+        collector = kept;
         for (attempt, said) in said.map_err(Broken::new)? {
             number += 1;
             if number > query.from {
-                let Said { at, source, text, fact } = said;
+                let LogEntry { at, source, text, fact } = said;
                 let line = LogLine { number, attempt, at: Some(at), source, text, fact };
                 lines.send(&LogStreamLine::Log(line)).await?;
                 last_sent = Instant::now();
@@ -76,9 +76,9 @@ pub async fn write(
     }
 }
 
-fn look(doors: &Doors, task: TaskId) -> Option<Look> {
+fn look(doors: &Doors, task: TaskId) -> Option<TaskNow> {
     let views = doors.orchestrator.handle().views();
     let task = views.board.task_view(task, now())?;
     let setup = views.board.plan_view(task.plan).map(|it| it.setup).unwrap_or_default();
-    Some(Look { task, setup })
+    Some(TaskNow { task, setup })
 }

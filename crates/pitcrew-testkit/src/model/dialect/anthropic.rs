@@ -3,7 +3,7 @@
 use super::{Refusal, epoch_s, event, message, pieces, unique};
 use crate::model::{
     conversation::{Conversation, Delivery, Item, Tool, text, texts},
-    outcome::Reply,
+    response::Reply,
     script::{Failure, Tokens},
 };
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn stop(reply: &Reply) -> &'static str {
     if reply.call.is_some() { "tool_use" } else { "end_turn" }
 }
 
-/// What came from a cache is not counted as input again.
+/// Cached tokens are not counted as input again.
 fn usage(tokens: Tokens, output: u64) -> Value {
     json!({
         "input_tokens": tokens.input.saturating_sub(tokens.cached),

@@ -3,12 +3,12 @@
 use super::{Refusal, data, message, pieces, unique};
 use crate::model::{
     conversation::{Conversation, Item, Tool, text, texts},
-    outcome::Reply,
+    response::Reply,
     script::{Failure, Tokens},
 };
 use serde_json::{Value, json};
 
-/// Whether it is streamed stands in the address, and so does the model.
+/// The URL contains the model and whether the answer is streamed.
 pub fn read(request: &Value) -> Conversation {
     let system =
         [&request["systemInstruction"], &request["system_instruction"]].map(|it| &it["parts"]);
@@ -68,7 +68,7 @@ fn parts(reply: &Reply, cut: impl Fn(&str) -> Vec<String>) -> Vec<Value> {
     parts
 }
 
-/// The last one says why it is the last, and what it cost.
+/// The last chunk contains the finish reason and the usage.
 fn chunk(parts: &[Value], tokens: Option<Tokens>, model: &str, id: &str) -> Value {
     let content = json!({ "role": "model", "parts": parts });
     let mut candidate = json!({ "content": content, "index": 0 });

@@ -3,12 +3,12 @@
 use super::{Refusal, message, openai_chat, pieces};
 use crate::model::{
     conversation::{Conversation, Delivery},
-    outcome::Reply,
+    response::Reply,
     script::Failure,
 };
 use serde_json::{Value, json};
 
-/// The messages look like `OpenAI`'s. It streams unless told otherwise.
+/// The messages have the format of `OpenAI`. It streams by default.
 pub fn read(request: &Value) -> Conversation {
     let delivery = if request["stream"] == false { Delivery::Whole } else { Delivery::Streamed };
     Conversation { delivery, ..openai_chat::read(request) }

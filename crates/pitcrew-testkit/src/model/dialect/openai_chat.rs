@@ -1,9 +1,9 @@
-//! `OpenAI`'s chat completions, which many others speak too.
+//! `OpenAI`'s chat completions, which many other vendors support too.
 
 use super::{Refusal, data, epoch_s, message, pieces, unique};
 use crate::model::{
     conversation::{Conversation, Delivery, Item, Tool, text, texts},
-    outcome::Reply,
+    response::Reply,
     script::{Failure, Tokens},
 };
 use serde_json::{Value, json};

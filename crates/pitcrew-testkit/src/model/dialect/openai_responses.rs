@@ -3,7 +3,7 @@
 use super::{epoch_s, event, pieces, unique};
 use crate::model::{
     conversation::{Conversation, Delivery, Item, Tool, text, texts},
-    outcome::Reply,
+    response::Reply,
     script::Tokens,
 };
 use serde_json::{Value, json};
@@ -62,16 +62,16 @@ pub fn streamed(reply: &Reply, model: &str) -> Vec<String> {
     ];
     for (index, item) in items.iter().enumerate() {
         let place = json!({ "item_id": item["id"], "output_index": index });
-        let told = told_in_pieces(item).into_iter();
-        events.extend(told.map(|(kind, fields)| joined(kind, [&place, &fields])));
+        let events_of_item = item_events(item).into_iter();
+        events.extend(events_of_item.map(|(kind, fields)| joined(kind, [&place, &fields])));
     }
     let ended = response(&id, model, "completed", &items, Some(reply.tokens));
     events.push(json!({ "type": "response.completed", "response": ended }));
     numbered(events)
 }
 
-/// The events of one item, without its place.
-fn told_in_pieces(item: &Value) -> Vec<(&'static str, Value)> {
+/// The events of one item, without its index.
+fn item_events(item: &Value) -> Vec<(&'static str, Value)> {
     let mut opened = item.clone();
     opened["status"] = json!("in_progress");
     let (begin, delta, end, text, at) = match item["type"].as_str() {

@@ -11,7 +11,7 @@ fn reason(prompt: &str) -> String {
 }
 
 #[test]
-fn every_step_is_read() {
+fn parses_every_step() {
     let prompt = "\
 Please do this.
 @think hm
@@ -66,7 +66,7 @@ NEW
 }
 
 #[test]
-fn failures_say_when_they_end() {
+fn parses_when_failures_end() {
     let failure = |status, reset_s, once, message: &str| {
         Step::Fail(Failure { status, reset_s, once, message: message.to_owned() })
     };
@@ -82,12 +82,12 @@ fn failures_say_when_they_end() {
 }
 
 #[test]
-fn blocks_wait_for_a_text_and_prose_is_what_is_left() {
+fn blocks_wait_for_a_text_and_the_rest_is_prose() {
     let script = parse("Hello.\n@say a\n@when \"did not\"\n@say b\n@end\n@say c\nBye.");
     let script = script.expect("there are steps").expect("it can be read");
-    let told: Vec<_> =
+    let parsed: Vec<_> =
         script.blocks.iter().map(|it| (it.when.as_deref(), it.steps.len())).collect();
-    assert_eq!(told, [(None, 1), (Some("did not"), 1), (None, 1)]);
+    assert_eq!(parsed, [(None, 1), (Some("did not"), 1), (None, 1)]);
     assert_eq!(script.prose, "Hello.\nBye.\n");
 }
 
@@ -99,13 +99,13 @@ fn a_prompt_without_steps_has_no_script() {
 }
 
 #[test]
-fn a_mistake_is_named_with_its_line() {
+fn a_mistake_is_reported_with_its_line() {
     for (prompt, said) in [
         ("@say a\n@wriet b c", "there is no step `@wriet`, in the step `@wriet b c`"),
         ("@write a <<END\nx", "no line is `END`"),
         ("@write", "a word is missing"),
         ("@tool x {", "no JSON"),
-        ("@sleep soon", "is no time"),
+        ("@sleep soon", "is not a duration"),
         ("@fail 200", "400 to 599"),
         ("@usage 1", "INPUT OUTPUT"),
         ("@edit a b", "OLD => NEW"),

@@ -1,4 +1,4 @@
-//! Each dialect as it looks on the wire: raw requests, raw answers.
+//! Each dialect on the wire: raw requests, raw responses.
 
 use super::*;
 use std::{
@@ -206,7 +206,7 @@ fn gemini_is_answered_whole_and_streamed() {
 }
 
 #[test]
-fn ollama_streams_unless_told_otherwise() {
+fn ollama_streams_by_default() {
     let server = ModelServer::start();
     let mut request = chat(SCRIPT, false);
     request["messages"][0]["content"] = json!(SCRIPT);
@@ -225,7 +225,7 @@ fn ollama_streams_unless_told_otherwise() {
 }
 
 #[test]
-fn errors_are_told_as_each_vendor_tells_them() {
+fn errors_have_each_vendors_format() {
     let server = ModelServer::start();
     let failing = |fail: &str| format!("@fail {fail}");
     let answer = ask(&server, "/v1/chat/completions", &chat(&failing("401"), true));
@@ -249,7 +249,7 @@ fn errors_are_told_as_each_vendor_tells_them() {
 }
 
 #[test]
-fn a_failure_that_comes_once_is_over_at_the_second_call() {
+fn a_failure_that_occurs_once_is_over_at_the_second_call() {
     let server = ModelServer::start();
     let request = chat("@fail 500 once\n@bash ls", false);
     assert_eq!(ask(&server, "/v1/chat/completions", &request).status, 500);
@@ -259,7 +259,7 @@ fn a_failure_that_comes_once_is_over_at_the_second_call() {
 }
 
 #[test]
-fn a_quota_is_filled_again_after_its_time() {
+fn a_quota_is_available_again_after_its_time() {
     let server = ModelServer::start();
     let asked = || {
         let request = chat("@fail 429 reset=1s\n@bash ls", false);
@@ -270,7 +270,7 @@ fn a_quota_is_filled_again_after_its_time() {
 }
 
 #[test]
-fn a_server_that_is_dropped_is_gone() {
+fn a_dropped_server_stops() {
     let server = ModelServer::start();
     let address = server.address;
     drop(server);
@@ -278,7 +278,7 @@ fn a_server_that_is_dropped_is_gone() {
 }
 
 #[test]
-fn an_answer_is_held_until_it_is_released() {
+fn a_response_is_held_until_it_is_released() {
     let server = ModelServer::start();
     let prompt = chat("@hold gate\n@bash ls", false);
     let answer = std::thread::scope(|scope| {
@@ -300,8 +300,8 @@ fn prompts_and_tokens_are_counted() {
     conversation["messages"].as_array_mut().expect("a list").push(result);
     ask(&server, "/v1/chat/completions", &conversation);
     assert_eq!((server.begun_count("bash ls"), server.begun_count("else")), (1, 0));
-    assert_eq!(server.tokens_told("bash ls"), (107, 23));
-    assert_eq!(server.tokens_told("else"), (0, 0));
+    assert_eq!(server.tokens_reported("bash ls"), (107, 23));
+    assert_eq!(server.tokens_reported("else"), (0, 0));
     ask(&server, "/v1/chat/completions", &chat("@bash ls", false));
     assert_eq!(server.begun_count("bash ls"), 2);
 }

@@ -11,7 +11,7 @@ fn write() -> Act {
 }
 
 #[test]
-fn each_vendor_is_given_what_its_tools_take() {
+fn calls_have_each_vendors_arguments() {
     let text = |key: &str| json!({ key: { "type": "string" } });
     for (tool, act, input) in [
         (
@@ -78,7 +78,7 @@ fn each_vendor_is_given_what_its_tools_take() {
 }
 
 #[test]
-fn the_likeliest_tool_is_taken() {
+fn the_most_likely_tool_is_chosen() {
     let tools = [
         tool("TodoWrite", &json!({ "todos": {} }), &["todos"]),
         tool("NotebookEdit", &json!({ "notebook_path": {} }), &[]),
@@ -107,16 +107,16 @@ fn a_tool_is_found_by_the_end_of_its_name() {
 }
 
 #[test]
-fn a_step_that_nothing_can_do_says_what_is_offered() {
+fn a_step_without_a_tool_lists_the_offered_ones() {
     let tools = [tool("look", &json!({}), &[])];
     let reason = call(&write(), &tools, None).expect_err("nothing writes");
     assert!(reason.contains("offered are: look"), "{reason}");
 }
 
-/// Where an agent has only a shell, files are written and edited with it.
+/// If an agent has only a shell, files are written and edited with it.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the line is tried as an agent would")]
-fn the_lines_for_a_shell_do_what_they_should() {
+#[expect(clippy::disallowed_methods, reason = "the line is run as an agent would")]
+fn the_shell_lines_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let line = format!(
         "{} && {}",

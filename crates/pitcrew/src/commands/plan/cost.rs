@@ -2,7 +2,7 @@
 
 use super::PlanProblem;
 use crate::render::price_table;
-use pitcrew_config::{CostTold, Settings};
+use pitcrew_config::{CostReporting, Settings};
 use pitcrew_model::PlanSpec;
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub fn uncapped(spec: &PlanSpec, settings: &Settings) -> Vec<PlanProblem> {
     let uncapped: BTreeMap<&str, PlanProblem> = vendors
         .filter_map(|(vendor, model)| {
             let (applies, why) = match settings.cost_known(vendor, model) {
-                CostTold::Told => return None,
-                CostTold::Partly => ("may not apply", "its cost is known for some models only"),
-                CostTold::None => ("does not apply", "its cost is not known"),
+                CostReporting::Full => return None,
+                CostReporting::Partly => ("may not apply", "its cost is known for some models only"),
+                CostReporting::None => ("does not apply", "its cost is not known"),
             };
             let message = format!("the cost cap {applies} to {vendor}: {why}");
             let table = price_table(vendor);

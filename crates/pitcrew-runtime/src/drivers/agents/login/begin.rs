@@ -1,11 +1,11 @@
-//! What an agent needs before it can be started.
+//! Prepares an agent's login and private home before its start.
 
 use super::{
     Logins,
     home::{self, Plan, TOOL_SETTINGS},
     inner,
     record::{Copied, Record},
-    turn::{Lock, Shared, expired},
+    refresh_queue::{Lock, Shared, expired},
 };
 use crate::clock;
 use pitcrew_config::{BackendSettings, LoginFile};
@@ -15,44 +15,44 @@ use std::{fs, io, path::PathBuf, sync::Arc};
 
 const GIT_SETTINGS: &str = ".gitconfig";
 
-/// An agent's turn to begin has come. Nobody else begins before its home is made.
-pub struct Turn {
+/// The right to start an agent. No other agent starts before its home is created.
+pub struct LoginPermit {
     plan: Plan,
     lock: Lock,
 }
 
-/// Why an agent cannot begin.
+/// Why an agent cannot start.
 #[derive(Debug, thiserror::Error)]
-pub enum NoTurn {
+pub enum LoginError {
     #[error(
-        "the login in {} has expired, and agents are not given what renews it, because nothing in the \
-         file says whose login it is: start the program once, which renews it, or {login}",
+        "the login in {} has expired, and agents cannot renew it because the file does not name its \
+         account: start the program once to renew it, or {login}",
         file.display()
     )]
     Expired { file: PathBuf, login: String },
-    #[error("no private home could be made for it: {0}")]
+    #[error("failed to create its private home: {0}")]
     Io(#[from] io::Error),
 }
 
-impl From<NoTurn> for Failure {
-    fn from(error: NoTurn) -> Self {
+impl From<LoginError> for Failure {
+    fn from(error: LoginError) -> Self {
         let message = error.to_string();
         match error {
-            NoTurn::Expired { .. } => Self::Auth { message },
-            NoTurn::Io(_) => Self::AgentExited { exit: message, output: String::new() },
+            LoginError::Expired { .. } => Self::Auth { message },
+            LoginError::Io(_) => Self::AgentExited { exit: message, output: String::new() },
         }
     }
 }
 
 impl Logins {
-    /// Waits until an agent may begin. Nothing: it needs no home, or has one.
-    pub async fn turn(
+    /// Waits until an agent may start. `None` if it needs no home or has one.
+    pub async fn acquire(
         &self,
         attempt: AttemptId,
         name: &str,
         backend: &BackendSettings,
-    ) -> Result<Option<Turn>, NoTurn> {
-        // Whoever was started for this attempt before, and may still live, has its home.
+    ) -> Result<Option<LoginPermit>, LoginError> {
+        // An earlier start of this attempt, which may still run, uses this home.
         if backend.state_env.is_empty() || self.is_watched(attempt) {
             return Ok(None);
         }
@@ -63,9 +63,9 @@ impl Logins {
             (Shared::new(&self.dirs.user_logins(), name), backend.login_format());
         if let Some(file) = expired(&sources, &format, clock::wall_ms()) {
             let login = backend.login.clone().unwrap_or_else(|| "log in again".to_owned());
-            return Err(NoTurn::Expired { file: file.to_owned(), login });
+            return Err(LoginError::Expired { file: file.to_owned(), login });
         }
-        let lock = shared.turn(&sources, &format, &home).await?;
+        let lock = shared.acquire(&sources, &format, &home).await?;
         let copied = places.into_iter().map(|it| Copied {
             user: it.source,
             copy: home.join(it.below),
@@ -82,27 +82,28 @@ impl Logins {
         let git = (self.git_settings.clone(), home.join(GIT_SETTINGS));
         let tools = placed(backend.moved_places(TOOL_SETTINGS, &self.user)).chain([git]).collect();
         let settings = placed(backend.state_places(&self.user)).collect();
-        // What it begins with may be a file that a variable leads to.
+        // A variable may also name one of the initial files.
         let is_folder =
             |it: &PathBuf| !backend.state_first.keys().any(|path| home.join(path) == *it);
         let folders = backend.private_state(&home).into_values().filter(is_folder).collect();
         let first = backend.state_first.iter().filter(|it| !it.1.is_empty());
         let first = first.map(|(path, text)| (home.join(path), text.clone()));
         let first = first.chain(inner::script(backend, &self.user, &home)).collect();
-        Ok(Some(Turn { plan: Plan { record, tools, settings, folders, first }, lock }))
+        Ok(Some(LoginPermit { plan: Plan { record, tools, settings, folders, first }, lock }))
     }
 
-    /// Makes the home. To be waited for: nobody would look after one that is made later.
+    /// Creates the home. Must be awaited: a home that is created later would not be watched.
     pub async fn make_home(
         self: &Arc<Self>,
         attempt: AttemptId,
-        turn: Option<Turn>,
+        permit: Option<LoginPermit>,
     ) -> io::Result<()> {
-        let Some(Turn { plan, lock }) = turn else { return Ok(()) };
+        let Some(LoginPermit { plan, lock }) = permit else { return Ok(()) };
         let path = self.record_path(attempt);
         let make = move || {
             let home = plan.record.home.clone();
-            // First: whoever comes after a crash must find the credentials that are copied now.
+            // First, because after a crash the record must include the credentials that are copied
+            // now.
             let record = plan.record.save(&path).and_then(|()| {
                 let record = home::make(plan, clock::wall_ms())?;
                 record.save(&path).map(|()| record)
@@ -118,7 +119,7 @@ impl Logins {
         Ok(())
     }
 
-    /// The variables that lead an agent to its home, and tools back to the user's.
+    /// The variables that point an agent to its home, and tools to the user's.
     pub fn variables(
         &self,
         attempt: AttemptId,
@@ -131,7 +132,7 @@ impl Logins {
         let own = backend.private_state(&home).into_iter();
         let own = own.map(|(name, path)| (name, path.display().to_string()));
         let own = own.chain(inner::variable(backend, &self.user, &home));
-        // A copy that the agent can change.
+        // A copy that the agent may change.
         let git = ("GIT_CONFIG_GLOBAL".to_owned(), home.join(GIT_SETTINGS).display().to_string());
         let own = own.chain([git]);
         let tools = home::tool_variables(&self.user).into_iter();

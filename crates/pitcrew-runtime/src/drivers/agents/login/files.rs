@@ -1,5 +1,5 @@
-//! Files and folders of a login: opened by descriptor, so that no link and no race leads anywhere else,
-//! and replaced whole.
+//! Files and folders of a login: opened by descriptor, so that no link and no race redirects them,
+//! and replaced atomically.
 
 use pitcrew_config::replace_private_file;
 use pitcrew_process::{Content, Folder};
@@ -14,7 +14,7 @@ use std::{
 /// More than any credential has.
 const CREDENTIAL_BYTES_MAX: u64 = 1_024 * 1_024;
 
-/// Tells two states of a file apart without reading it.
+/// Detects a change of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     inode: u64,
@@ -28,7 +28,7 @@ pub fn stamp(path: &Path) -> Option<Stamp> {
     Some(Stamp { inode: found.ino(), size: found.size(), written })
 }
 
-/// A file of the user's, in the folder in which it really is. Links that lead there are followed.
+/// A file of the user, in its real folder. Links to it are followed.
 pub struct UserFile {
     folder: Folder,
     name: OsString,
@@ -36,7 +36,7 @@ pub struct UserFile {
 }
 
 impl UserFile {
-    /// Nothing where there is no regular file, or one that is too long for a credential.
+    /// `None` if it is not a regular file, or too long for a credential.
     pub fn open(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let (folder, name) = (Folder::open(path.parent()?).ok()?, path.file_name()?.to_owned());
@@ -48,23 +48,23 @@ impl UserFile {
     pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         let now = self.folder.read(Path::new(&self.name), CREDENTIAL_BYTES_MAX)?;
         if now.bytes != self.content.bytes {
-            return Err(io::Error::other("it has changed meanwhile"));
+            return Err(io::Error::other("it has changed in the meantime"));
         }
         self.folder.replace_like(&self.name, bytes, &now.metadata)
     }
 }
 
-/// When a file was written, in milliseconds since the epoch.
+/// The modification time of a file, in milliseconds since the epoch.
 pub fn written_ms(metadata: &Metadata) -> u64 {
     u64::try_from(metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000).unwrap_or(0)
 }
 
-/// Reads a file in an agent's home. Nothing that the agent put there leads anywhere else.
+/// Reads a file in an agent's home. Links that the agent created are not followed.
 pub fn read_copy(home: &Path, copy: &Path) -> io::Result<Content> {
     open_home(home)?.read(below(home, copy)?, CREDENTIAL_BYTES_MAX)
 }
 
-/// Writes a file in an agent's home, in the same way.
+/// Writes a file in an agent's home in the same way.
 pub fn write_copy(home: &Path, copy: &Path, bytes: &[u8]) -> io::Result<()> {
     let below = below(home, copy)?;
     let name = below.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -72,7 +72,7 @@ pub fn write_copy(home: &Path, copy: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.replace(name, bytes)
 }
 
-/// The folder above a home is ours.
+/// The folder above a home belongs to us.
 fn open_home(home: &Path) -> io::Result<Folder> {
     let name = home.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     Folder::open(home.parent().unwrap_or(Path::new("/")))?.enter(Path::new(name))
@@ -82,7 +82,7 @@ fn below<'path>(home: &Path, copy: &'path Path) -> io::Result<&'path Path> {
     copy.strip_prefix(home).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Makes a folder, and those above it, that only this user can enter.
+/// Creates a folder, and its parents, that only this user can enter.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
@@ -99,7 +99,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_private_file_is_readable_for_its_owner_only() {
+    fn only_the_owner_can_read_a_private_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/file");
         write_private(&path, b"x").unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn two_states_of_a_file_have_two_stamps() {
+    fn a_changed_file_has_another_stamp() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         assert_eq!(stamp(&path), None);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_users_is_replaced_where_it_is_and_only_as_it_was() {
+    fn a_user_file_is_replaced_in_place_and_only_if_unchanged() {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("real/file"), dir.path().join("link"));
         write_private(&file, b"one").unwrap();
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"two");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(second.replace(b"three").is_err(), "it has changed since");
-        // The folder is another one now; it was opened before.
+        // The folder was replaced after the file was opened.
         let third = open();
         fs::rename(dir.path().join("real"), dir.path().join("moved")).unwrap();
         write_private(&file, b"outside").unwrap();
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(fs::read(dir.path().join("moved/file")).unwrap(), b"three");
         let last = open();
         fs::remove_file(&file).unwrap();
-        assert!(last.replace(b"x").is_err(), "the user has taken it away");
+        assert!(last.replace(b"x").is_err(), "the user has removed it");
         assert!(UserFile::open(dir.path()).is_none() && UserFile::open(&file).is_none());
     }
 }

@@ -1,6 +1,6 @@
-//! The private home of one agent: what it changes there dies with it.
+//! The private home of one agent, removed with it.
 //!
-//! It has the shape of the user's home, with nothing in it but what the agent was told to find.
+//! It has the layout of the user's home, and contains only what the agent needs.
 
 use super::{
     files,
@@ -16,16 +16,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Folders and files of an agent's settings that are copied at most, and their size.
+/// The largest number of copied settings files and folders, and their total size.
 const SETTINGS_COUNT_MAX: usize = 2_000;
 const SETTINGS_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
-/// The size of one.
+/// The largest settings file.
 const SETTING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
-/// How deep the folders of settings go.
+/// The deepest settings folder.
 const DEPTH_MAX: usize = 8;
 
-/// Tools that keep programs or downloads in the home: an agent that builds needs those that are
-/// there. Each with the variable that says where it looks.
+/// Tools that keep programs or downloads in the home, which builds need, with the variable that
+/// sets their folder.
 const TOOLS: &[(&str, &str)] = &[
     ("CARGO_HOME", ".cargo"),
     ("RUSTUP_HOME", ".rustup"),
@@ -47,25 +47,25 @@ const TOOLS: &[(&str, &str)] = &[
     ("DENO_DIR", ".cache/deno"),
 ];
 
-/// Settings of tools that every agent uses. Copied, because agents like to change them, without
-/// what is secret in them: who needs a login of the user's has it named by its backend.
+/// Tool settings that every agent uses. They are copied without secrets, because agents often
+/// change them; a backend names the logins that it needs.
 pub const TOOL_SETTINGS: &[&str] =
     &[".config/git/ignore", ".config/git/attributes", ".npmrc", ".config/pip/pip.conf"];
 
-/// What a private home is made of.
+/// What a private home contains.
 pub struct Plan {
     pub record: Record,
-    /// Settings of tools: where the user has them, and where they go.
+    /// Settings of tools: the user's path and the path in the home.
     pub tools: Vec<(PathBuf, PathBuf)>,
-    /// Settings of the agent: where the user has them, and where they go.
+    /// Settings of the agent: the user's path and the path in the home.
     pub settings: Vec<(PathBuf, PathBuf)>,
-    /// Folders that must be there.
+    /// Folders that must exist.
     pub folders: Vec<PathBuf>,
-    /// Files that it begins with where the settings bring none, and their text.
+    /// Initial files, with their text, unless the settings contain them.
     pub first: Vec<(PathBuf, String)>,
 }
 
-/// Makes the home. One that was begun and not finished is made again.
+/// Creates the home. An incomplete one is created again.
 pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     let Plan { mut record, tools, settings, folders, first } = plan;
     remove_tree(&record.home)?;
@@ -93,7 +93,7 @@ pub fn make(plan: Plan, now_ms: u64) -> io::Result<Record> {
     Ok(record)
 }
 
-/// How much may still be copied.
+/// The remaining limits for copying.
 struct Left {
     count: usize,
     bytes: u64,
@@ -105,17 +105,17 @@ impl Default for Left {
     }
 }
 
-/// Copies a file, if it is there.
+/// Copies a file if it exists.
 fn copy_tool_settings(user: &Path, own: &Path) -> io::Result<()> {
     let Some(user) = files::UserFile::open(user) else { return Ok(()) };
     let text = String::from_utf8_lossy(&user.content.bytes);
     files::write_private(own, without_secrets(&text).as_bytes())
 }
 
-/// Copies a file or a folder, if it is there. What is no setting by its size, its depth or its kind
-/// is left out.
+/// Copies a file or a folder if it exists. Entries that are too large, too deep or of another type
+/// are left out.
 fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut Left) -> io::Result<()> {
-    // Follows links: settings are often kept elsewhere.
+    // Follows links: settings are often stored elsewhere.
     let Ok(found) = fs::metadata(user) else { return Ok(()) };
     if left.count == 0 || depth == 0 {
         return Ok(());
@@ -129,9 +129,9 @@ fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut Left) -> io::
     } else if found.is_file() && found.len() <= SETTING_BYTES_MAX.min(left.bytes) {
         left.bytes -= found.len();
         own.parent().map_or(Ok(()), files::private_folder)?;
-        // One that cannot be read is as if it were not there, for the agent as for us.
+        // A file that cannot be read is treated as missing.
         if fs::copy(user, own).is_ok() {
-            // A hook stays executable; nobody else needs to read it.
+            // A hook stays executable; only the user can read it.
             let mode = 0o600 | (found.permissions().mode() & 0o100);
             fs::set_permissions(own, fs::Permissions::from_mode(mode))?;
         }
@@ -139,7 +139,7 @@ fn copy_settings(user: &Path, own: &Path, depth: usize, left: &mut Left) -> io::
     Ok(())
 }
 
-/// The folders in which the user's tools keep programs and downloads.
+/// The folders where the user's tools keep programs and downloads.
 pub fn tool_folders(user: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let home = user.get("HOME").map(PathBuf::from);
     let place = |it: &(&str, &str)| {
@@ -149,7 +149,7 @@ pub fn tool_folders(user: &BTreeMap<String, String>) -> Vec<PathBuf> {
     TOOLS.iter().filter_map(place).filter(|it| it.is_dir()).collect()
 }
 
-/// The variables that lead tools back to what the user has of them, unless the user says where.
+/// The variables that point tools to the user's folders, unless the user has set them.
 pub fn tool_variables(user: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let Some(home) = user.get("HOME").map(PathBuf::from) else { return Vec::new() };
     let is_there = |it: &&(&str, &str)| !user.contains_key(it.0) && home.join(it.1).is_dir();
@@ -163,7 +163,7 @@ mod tests {
     use pitcrew_config::LoginFormat;
 
     #[test]
-    fn settings_are_copied_and_the_copies_are_private() {
+    fn copied_settings_are_private() {
         let dir = tempfile::tempdir().unwrap();
         let (user, own) = (dir.path().join("user"), dir.path().join("own"));
         fs::create_dir_all(user.join("hooks/deep")).unwrap();
@@ -181,14 +181,14 @@ mod tests {
         assert!(!own.join("none").exists() && left.count > 0);
         let (none, mut left) = (dir.path().join("small"), Left { count: 9, bytes: 5 });
         copy_settings(&user, &none, DEPTH_MAX, &mut left).unwrap();
-        assert!(left.bytes < 5, "what fits is copied");
+        assert!(left.bytes < 5, "files within the limit are copied");
         let mut left = Left { count: 9, bytes: 1 };
         copy_settings(&user.join("settings.json"), &none.join("more"), 1, &mut left).unwrap();
         assert!(!none.join("more").exists() && left.bytes == 1);
     }
 
     #[test]
-    fn a_home_begins_with_what_the_backend_says_unless_the_user_has_it() {
+    fn a_home_has_the_backends_initial_files_unless_the_user_has_them() {
         let dir = tempfile::tempdir().unwrap();
         let (user, home) = (dir.path().join("user"), dir.path().join("home"));
         fs::create_dir(&user).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_the_registries_of_its_user_and_not_the_tokens() {
+    fn an_agent_gets_the_users_registries_without_tokens() {
         let dir = tempfile::tempdir().unwrap();
         let [user, own] = ["user", "own/.npmrc"].map(|it| dir.path().join(it));
         fs::write(&user, "registry=https://npm.example/\n//npm.example/:_authToken=hidden\n")
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_led_back_to_what_is_there() {
+    fn tools_use_the_users_existing_folders() {
         let dir = tempfile::tempdir().unwrap();
         for folder in [".cargo", ".rustup"] {
             fs::create_dir(dir.path().join(folder)).unwrap();

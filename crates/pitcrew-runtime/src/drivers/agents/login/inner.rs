@@ -1,7 +1,7 @@
-//! The program that an adapter starts for itself, and a script before it.
+//! A script in front of the program that an adapter starts.
 //!
-//! Some adapters start their program again and again for what they tell nobody but us. The script
-//! answers these calls and hands all others on, so what it does not know is as without it.
+//! Some adapters start their program repeatedly only to query facts that we know. The script
+//! answers these calls and forwards all others unchanged.
 
 use pitcrew_config::BackendSettings;
 use pitcrew_process::find_program;
@@ -13,22 +13,22 @@ use std::{
 
 type Variables = BTreeMap<String, String>;
 
-/// Where packages are.
+/// The package folder.
 const PACKAGES: &str = "node_modules";
 
-/// Where the script is in a private home.
+/// The path of the script in a private home.
 const SCRIPT: &str = ".pitcrew/inner";
 
-/// The script and its place in a home. Nothing where the user names the program, where it is not
-/// clear which one the adapter would take, or where nobody seems to be logged in: who is not is told so
-/// by the adapter, and only the program knows.
+/// The script and its path in a home. `None` if the user sets the program, if it is unclear which
+/// one the adapter would use, or if no login was found: then the adapter reports that, and only the
+/// program knows for sure.
 pub fn script(
     backend: &BackendSettings,
     user: &Variables,
     home: &Path,
 ) -> Option<(PathBuf, String)> {
     free_variable(backend, user)?;
-    backend.login_found(user)?;
+    backend.login_evidence(user)?;
     let answers = backend.inner_answers.iter().filter(|it| !it.1.is_empty());
     let answers: String = answers.map(|(call, answer)| answered(call, answer)).collect();
     if answers.is_empty() {
@@ -39,8 +39,8 @@ pub fn script(
     Some((home.join(SCRIPT), text(&answers, program.to_str()?)))
 }
 
-/// The variable that leads the adapter to the script of a home that has one. It is made executable when
-/// it is whole.
+/// The variable that points the adapter to the script of a home that has one. The script is made
+/// executable when it is complete.
 pub fn variable(
     backend: &BackendSettings,
     user: &Variables,
@@ -59,8 +59,8 @@ fn free_variable<'a>(backend: &'a BackendSettings, user: &Variables) -> Option<&
     backend.inner_env.as_ref().filter(|it| !is_set(it))
 }
 
-/// The one that is there, as packages are looked for: in the nearest folder above that has any, and not
-/// beyond the packages that the adapter was installed with. Its box shares no others.
+/// The installed program, searched for as packages are: in the nearest parent folder with packages,
+/// and not beyond those that the adapter was installed with. Its sandbox shares no others.
 fn program(adapter: &Path, names: &[String]) -> Option<PathBuf> {
     let root = adapter.ancestors().filter(|it| it.ends_with(PACKAGES)).last()?;
     let folders = adapter.ancestors().map(|it| it.join(PACKAGES)).filter(|it| it.starts_with(root));
@@ -68,7 +68,7 @@ fn program(adapter: &Path, names: &[String]) -> Option<PathBuf> {
         names.iter().map(|it| folder.join(it)).filter(|it| it.is_file()).collect()
     };
     let found = folders.map(found).find(|it| !it.is_empty())?;
-    // For two kinds of one system, only the adapter knows which it takes.
+    // If packages for two variants of a system are installed, only the adapter knows which it uses.
     let [program] = <[PathBuf; 1]>::try_from(found).ok()?;
     Some(program)
 }
@@ -81,7 +81,7 @@ fn text(answers: &str, program: &str) -> String {
     format!("#!/bin/sh\ncase \"$*\" in\n{answers}esac\nexec {} \"$@\"\n", quoted(program))
 }
 
-/// As one word of a shell that stands for nothing but itself.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
@@ -102,7 +102,7 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
     }
 
-    /// An adapter as npm installs it, by a link to a file of its package.
+    /// An adapter as npm installs it: a link to a file of its package.
     struct Installed {
         folder: TempDir,
         backend: BackendSettings,
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// A file that was just written cannot be executed while somebody else is being started.
+    /// A file that was just written cannot be executed while another test starts a process.
     fn run(script: &Path, words: &[&str]) -> String {
         let run = words.iter().fold(Run::new("sh", "/").arg(script), Run::arg);
         let done = run_trusted(run, &Cancel::default()).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_answered_and_the_rest_is_handed_on() {
+    fn known_calls_are_answered_and_others_forwarded() {
         let installed = Installed::new();
         let (path, text) = installed.script().expect("the program is installed");
         let home = installed.folder.path().join("home");
@@ -159,33 +159,33 @@ mod tests {
         assert_eq!(run(&path, &["--print", "a  b", "it's", ""]), "<--print><a  b><it's><>");
         assert_eq!(variable(), Some(("AGENT".into(), path.display().to_string())));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(variable(), None, "a script that was not finished");
+        assert_eq!(variable(), None, "an incomplete script");
     }
 
     #[test]
-    fn whoever_is_not_understood_is_left_alone() {
+    fn without_a_clear_program_there_is_no_script() {
         let mut named = Installed::new();
         named.backend.root_env.insert("AGENT".into(), "/mine".into());
-        assert_eq!(named.script(), None, "the user has said which program it is");
-        let mut nobody = Installed::new();
-        nobody.user.remove("KEY");
-        assert_eq!(nobody.script(), None, "nobody is logged in, and is to be told so");
+        assert_eq!(named.script(), None, "the user has set the program");
+        let mut no_login = Installed::new();
+        no_login.user.remove("KEY");
+        assert_eq!(no_login.script(), None, "there is no login, and the adapter reports that");
         let mut silent = Installed::new();
         silent.backend.inner_answers.values_mut().for_each(String::clear);
         assert_eq!(silent.script(), None, "there is nothing to answer");
     }
 
     #[test]
-    fn no_program_is_taken_that_the_adapter_would_not_take() {
+    fn uses_only_the_program_that_the_adapter_would_use() {
         let two = Installed::new();
         let above = two.folder.path().join("node_modules");
         put(&above.join(ONE), "");
         put(&two.packages().join(OTHER), "");
-        assert_eq!(two.script(), None, "nobody knows which of the two it takes");
+        assert_eq!(two.script(), None, "it is unclear which one it uses");
         fs::remove_file(two.packages().join(ONE)).unwrap();
         let (_, text) = two.script().expect("one is left");
         assert!(text.contains(OTHER), "{text}");
         fs::remove_file(two.packages().join(OTHER)).unwrap();
-        assert_eq!(two.script(), None, "what is above was not installed with it");
+        assert_eq!(two.script(), None, "the one above was not installed with it");
     }
 }

@@ -1,10 +1,10 @@
-//! Watches the credentials in the private homes, and removes the homes that nobody needs.
+//! Watches the credentials in the private homes, and removes homes that are not needed.
 
 use super::{
     files::{self, Stamp},
     record::Record,
+    refresh_queue::{Lock, Shared},
     sync::{self, Entry},
-    turn::{Lock, Shared},
 };
 use crate::{clock, log::Log};
 use pitcrew_config::WorkspaceDirs;
@@ -19,26 +19,26 @@ use std::{
 };
 use tokio::{sync::Notify, task::JoinHandle, time::sleep};
 
-/// How long a refreshed credential may be known to one agent only.
+/// How long a refreshed credential may exist in one home only.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Two agents believe in times of expiry that are this far apart: whoever is the first to refresh
-/// is done long before the next one thinks of it.
+/// The distance between the expiry times that two agents see: the first to refresh is done long
+/// before the next one tries.
 const APART_MS: u64 = 3 * 60 * 1_000;
-/// After something could not be done.
+/// The delay after a failure.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// The logins of all agents of this orchestrator.
 pub struct Logins {
     pub(super) dirs: WorkspaceDirs,
-    /// The environment of the user, which says where the user's files are.
+    /// The user's environment, which determines the paths of the user's files.
     pub(super) user: BTreeMap<String, String>,
-    /// The user's settings of git, without what is secret in them.
+    /// The user's git settings, without secrets.
     pub(super) git_settings: PathBuf,
     log: Arc<Log>,
     watched: Mutex<BTreeMap<AttemptId, Watched>>,
-    /// There is something to watch, or something has ended.
+    /// Notified when there is something to watch, or something has ended.
     wake: Arc<Notify>,
-    /// Two rounds at once would undo each other.
+    /// Two concurrent rounds would undo each other.
     round: tokio::sync::Mutex<()>,
     keeper: Mutex<Option<JoinHandle<()>>>,
 }
@@ -46,14 +46,14 @@ pub struct Logins {
 struct Watched {
     record: Record,
     has_ended: bool,
-    /// How its files looked when they were last in step.
+    /// The stamps of its files when they were last synchronized.
     seen: Vec<Stamps>,
     not_before: Option<Instant>,
-    /// What was wrong in the last round: it is said once.
+    /// The problem of the last round; each is reported once.
     complaints: BTreeSet<String>,
 }
 
-/// The user's file, and the copy.
+/// The user's file and the copy.
 type Stamps = (Option<Stamp>, Option<Stamp>);
 
 fn stamps(record: &Record) -> Vec<Stamps> {
@@ -87,7 +87,7 @@ impl Logins {
         }
     }
 
-    /// Goes on with what an earlier orchestrator has left; only the agents of `live` can still run.
+    /// Continues the work of an earlier orchestrator; only the agents in `live` can still run.
     pub fn adopt(self: &Arc<Self>, live: &BTreeSet<AttemptId>) {
         let entries = fs::read_dir(self.dirs.logins()).into_iter().flatten().flatten();
         for path in entries.map(|it| it.path()) {
@@ -101,7 +101,7 @@ impl Logins {
         }
     }
 
-    /// Looks after the copies of an attempt from now on.
+    /// Starts watching the copies of an attempt.
     pub(super) fn watch(self: &Arc<Self>, attempt: AttemptId, record: Record) {
         let watched = Watched {
             record,
@@ -116,12 +116,12 @@ impl Logins {
         self.wake.notify_one();
     }
 
-    /// Whether the agent of an attempt has a home of its own.
+    /// Whether the agent of an attempt has a private home.
     pub fn is_watched(&self, attempt: AttemptId) -> bool {
         self.watched().contains_key(&attempt)
     }
 
-    /// The agent has ended: what it has refreshed is taken, and its home removed.
+    /// The agent has ended: copies back what it refreshed, and removes its home.
     pub fn end(&self, attempt: AttemptId) {
         if let Some(watched) = self.watched().get_mut(&attempt) {
             watched.has_ended = true;
@@ -129,9 +129,9 @@ impl Logins {
         }
     }
 
-    /// By how much sooner a token expires for the next agent of this backend than for the user.
+    /// How much earlier a token expires for the next agent of this backend than for the user.
     ///
-    /// Other workspaces of the user use the same login, so each has its own place between two times.
+    /// Other workspaces of the user share the login, so each uses its own offset within the step.
     pub(super) fn free_time(&self, backend: &str) -> u64 {
         let id = u64::from_str_radix(self.dirs.id.as_str(), 16).unwrap_or(0);
         let watched = self.watched();
@@ -147,7 +147,7 @@ impl Logins {
         record_path(&self.dirs.logins(), attempt)
     }
 
-    /// Brings in step what is not.
+    /// Synchronizes the credentials that have changed.
     pub async fn round(&self) {
         let _alone = self.round.lock().await;
         let due: BTreeSet<String> = {
@@ -157,7 +157,7 @@ impl Logins {
         };
         for backend in due {
             if let Err(error) = self.round_of(&backend).await {
-                let what = format!("the logins of {backend} cannot be looked after: {error}");
+                let what = format!("failed to synchronize the logins of {backend}: {error}");
                 self.log.line("Logins", &what);
                 self.put_off(|_, it| it.record.backend == backend);
             }
@@ -171,7 +171,7 @@ impl Logins {
             let of_backend = watched.iter().filter(|it| it.1.record.backend == backend);
             let entry = |(attempt, it): (&AttemptId, &Watched)| {
                 let (record, has_ended) = (it.record.clone(), it.has_ended);
-                // Before they are read: what changes after that is looked at again.
+                // Taken before the files are read: a later change is noticed in the next round.
                 let seen = stamps(&record);
                 (Entry { attempt: *attempt, record, has_ended }, seen)
             };
@@ -206,7 +206,7 @@ impl Logins {
         Ok(())
     }
 
-    /// What could not be done now is tried again later.
+    /// Schedules a retry of what failed.
     fn put_off(&self, mut is_meant: impl FnMut(AttemptId, &mut Watched) -> bool) {
         for (attempt, watched) in &mut *self.watched() {
             if is_meant(*attempt, watched) {
@@ -229,12 +229,12 @@ impl Drop for Logins {
     }
 }
 
-/// Rounds, as long as there is something to watch.
+/// Runs rounds as long as there is something to watch.
 async fn keep(logins: Weak<Logins>, wake: Arc<Notify>) {
     while let Some(logins) = logins.upgrade() {
         logins.round().await;
         let is_idle = logins.watched().is_empty();
-        // Whoever waits must not keep it alive.
+        // The waiting task must not keep it alive.
         drop(logins);
         if is_idle {
             wake.notified().await;
@@ -261,18 +261,18 @@ fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
     for (entry, before) in entries.iter().zip(&before) {
         let path = record_path(logins, entry.attempt);
         if entry.has_ended && !done.undone.contains(&entry.attempt) {
-            // The record last: it leads whoever comes later to what is left of the home.
+            // The record is removed last: it leads a later process to the remains of the home.
             let home = &entry.record.home;
             match remove_tree(home).and_then(|()| fs::remove_file(path)) {
                 Ok(()) => removed.push(entry.attempt),
                 Err(error) => {
-                    let what = format!("{} cannot be removed: {error}", home.display());
+                    let what = format!("failed to remove {}: {error}", home.display());
                     done.complaints.push((entry.attempt, what));
                     done.undone.push(entry.attempt);
                 }
             }
         } else if entry.record != before.record {
-            // Where it stays as it was, the files are compared once more.
+            // Where nothing was removed, the files are compared once more.
             entry.record.save(&path).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! What was copied for an attempt, kept on disk: an orchestrator that comes later goes on with it.
+//! The copies made for an attempt, recorded on disk so that a later orchestrator can continue.
 
 use super::files;
 use pitcrew_config::LoginFormat;
@@ -8,13 +8,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The logins of one attempt. Knows where credentials are and which they were; holds none.
+/// The logins of one attempt. Contains paths and digests of credentials, but no credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub backend: String,
     /// The private home.
     pub home: PathBuf,
-    /// So much earlier than it does the token expires for this agent. For no two it is the same.
+    /// How much earlier the token expires for this agent. Different for each agent.
     pub sooner_ms: u64,
     pub format: LoginFormat,
     pub copies: Vec<Copied>,
@@ -25,7 +25,7 @@ pub struct Record {
 pub struct Copied {
     pub user: PathBuf,
     pub copy: PathBuf,
-    /// The digest of the credential that the copy came from. Empty: there was none.
+    /// The digest of the credential that was copied. Empty if there was none.
     pub from: String,
 }
 
@@ -45,7 +45,7 @@ impl Record {
         files::write_private(path, record.to_string().as_bytes())
     }
 
-    /// What was saved; nothing where it cannot be understood.
+    /// Loads a record, or returns `None` if it is invalid.
     pub fn load(path: &Path) -> Option<Self> {
         let record: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let text = |it: &Value| Some(it.as_str()?.to_owned());
@@ -55,7 +55,7 @@ impl Record {
             Some(Copied { user, copy, from: text(&it["from"])? })
         };
         let places = |it: &Value| it.as_array()?.iter().map(text).collect::<Option<Vec<_>>>();
-        // Earlier versions did not say whose logins they were.
+        // Earlier versions did not record the account.
         let account = places(&record["account"]).unwrap_or_default();
         Some(Self {
             backend: text(&record["backend"])?,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_as_it_was_written() {
+    fn a_record_round_trips() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("logins/attempt-1.json");
         let copied = Copied { user: "/u".into(), copy: "/c".into(), from: "00ff".into() };

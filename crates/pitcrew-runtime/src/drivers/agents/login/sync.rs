@@ -1,4 +1,4 @@
-//! Brings the copies of a credential and the user's own in step. The lock of the backend is held.
+//! Synchronizes the copies of a credential and the user's own. Requires the backend's lock.
 
 use super::{
     files::{self, UserFile, written_ms},
@@ -10,34 +10,34 @@ use pitcrew_model::AttemptId;
 use pitcrew_process::Content;
 use std::{io, path::Path};
 
-/// A file that is empty or broken may be one that its agent is writing.
+/// An empty or broken file may be one that its agent is writing.
 const WRITING_MS_MAX: u64 = 1_000;
 
-/// The logins of one attempt, on the way through a round.
+/// The logins of one attempt during a round.
 #[derive(Clone)]
 pub struct Entry {
     pub attempt: AttemptId,
     pub record: Record,
-    /// Its agent has ended: it is given nothing any more.
+    /// Its agent has ended: it gets nothing anymore.
     pub has_ended: bool,
 }
 
-/// What a round has done.
+/// The results of a round.
 #[derive(Default)]
 pub struct Done {
     /// For the log.
     pub notes: Vec<String>,
-    /// What is not as it should be, and may still be so after the next round.
+    /// Problems that may persist in the next round.
     pub complaints: Vec<(AttemptId, String)>,
-    /// The attempts for which something could not be done yet.
+    /// The attempts that need a retry.
     pub undone: Vec<AttemptId>,
 }
 
-/// Takes what agents have refreshed, then gives what is newest to all others.
+/// Copies back what agents have refreshed, then distributes the newest to all others.
 pub fn in_step(entries: &mut [Entry], now_ms: u64) -> Done {
     let mut done = Done::default();
-    // What one has refreshed is news for those before it. A verdict settles its matter, so each
-    // further round can only be caused by a copy that was taken.
+    // A refreshed copy is news for the entries before it. A verdict leaves nothing to do for its
+    // copy, so each further round can only be caused by a copy that was taken.
     for _ in 0..=entries.len() {
         let mut is_taken = false;
         done.undone.clear();
@@ -54,7 +54,7 @@ pub fn in_step(entries: &mut [Entry], now_ms: u64) -> Done {
     done
 }
 
-/// Whether the user's file was replaced.
+/// Returns whether the user's file was replaced.
 fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool {
     let Entry { attempt, record, has_ended } = entry;
     let Copied { user, copy, from } = &mut record.copies[index];
@@ -78,13 +78,13 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
             if let Err(error) = taken {
                 let place = user.display();
                 let what =
-                    format!("{who} was refreshed and cannot be taken back to {place}: {error}");
+                    format!("{who} was refreshed but could not be copied back to {place}: {error}");
                 done.complaints.push((*attempt, what));
                 done.undone.push(*attempt);
                 return false;
             }
             *from = digest(&copys).unwrap_or_default();
-            done.notes.push(format!("{who} was refreshed and taken back{}", words(why)));
+            done.notes.push(format!("{who} was refreshed and copied back{}", words(why)));
             return true;
         }
         Verdict::Give(_) if *has_ended => {}
@@ -97,15 +97,16 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
             match files::write_copy(&record.home, copy, &bytes) {
                 Ok(()) => {
                     *from = digest(&users).unwrap_or_default();
-                    done.notes.push(format!("{who} is what the user's has become{}", words(why)));
+                    done.notes.push(format!("{who} was updated from the user's{}", words(why)));
                 }
                 Err(error) => {
-                    done.complaints.push((*attempt, format!("{who} cannot be renewed: {error}")));
+                    done.complaints
+                        .push((*attempt, format!("{who} could not be updated: {error}")));
                     done.undone.push(*attempt);
                 }
             }
         }
-        // One moment later it may be a login, and the copy be worth something.
+        // A moment later it may be a login again, and the copy be valuable.
         Verdict::Leave(Fault::NoLogin)
             if is_being_written(of_user.map(|it| &it.content), now_ms) =>
         {
@@ -114,7 +115,7 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
         Verdict::Leave(fault) => {
             let what = unreadable.map_or_else(
                 || complaint(fault).map(str::to_owned),
-                |error| Some(format!("cannot be read and was not taken back: {error}")),
+                |error| Some(format!("could not be read and was not copied back: {error}")),
             );
             done.complaints.extend(what.map(|it| (*attempt, format!("{who} {it}"))));
         }
@@ -131,21 +132,21 @@ fn known(content: Option<&Content>, format: &LoginFormat) -> Option<Known> {
 fn words(why: Why) -> &'static str {
     match why {
         Why::Changed => "",
-        Why::Later => ": both had changed, and it is the later one",
+        Why::Later => ": both had changed, and it is the newer one",
     }
 }
 
 fn complaint(fault: Fault) -> Option<&'static str> {
     match fault {
-        Fault::Blank => Some("holds no login any more; the user's stays as it is"),
-        Fault::Older => Some("has changed and expires before the user's, which stays as it is"),
-        Fault::Unchecked => Some("has changed and cannot be checked; the user's stays as it is"),
+        Fault::Blank => Some("no longer contains a login; the user's is unchanged"),
+        Fault::Older => Some("has changed and expires before the user's, which is unchanged"),
+        Fault::Unchecked => Some("has changed and cannot be checked; the user's is unchanged"),
         Fault::OtherAccount => Some(
-            "was not taken back: more than its tokens has changed, as if it were of another account",
+            "was not copied back: more than its tokens has changed, so it may belong to another account",
         ),
-        Fault::NoAccount => {
-            Some("was not taken back: it has changed, and nothing in the user's says whose it is")
-        }
+        Fault::NoAccount => Some(
+            "was not copied back: it has changed, and the user's file does not name the account",
+        ),
         Fault::NoLogin => None,
     }
 }
@@ -154,7 +155,7 @@ fn is_being_written(file: Option<&Content>, now_ms: u64) -> bool {
     file.is_some_and(|it| now_ms.saturating_sub(written_ms(&it.metadata)) < WRITING_MS_MAX)
 }
 
-/// Puts the first copy of a credential into a private home; the digest of what it was made from.
+/// Writes the first copy of a credential into a private home; returns the digest of the original.
 pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> io::Result<String> {
     let Some(user) = UserFile::open(user) else { return Ok(String::new()) };
     let bytes = &user.content.bytes;
@@ -166,15 +167,15 @@ pub fn put(user: &Path, copy: &Path, record: &Record, now_ms: u64) -> io::Result
     Ok(credential.digest)
 }
 
-/// A credential as an agent gets to see it: it believes that it has to refresh sooner than the
-/// user, and sooner or later than every other agent.
+/// A credential as an agent sees it: it expires earlier than for the user, and at a different time
+/// than for every other agent.
 ///
-/// What is about to expire has expired for it, so that it refreshes at once and not when others
-/// do. Otherwise at least a half of the time that is left remains.
+/// A credential that is about to expire appears expired, so that the agent refreshes it at once and
+/// not at the same time as others. Otherwise at least half of the remaining time is kept.
 fn given(bytes: &[u8], format: &LoginFormat, sooner_ms: u64, now_ms: u64) -> Vec<u8> {
     let time = Credential::read(bytes, format).and_then(|it| it.expires_at_ms);
     let time = time.filter(|it| *it > now_ms).map(|time| {
-        let is_soon = time < now_ms + super::turn::SOON_MS;
+        let is_soon = time < now_ms + super::refresh_queue::SOON_MS;
         if is_soon { now_ms } else { time - sooner_ms.min((time - now_ms) / 2) }
     });
     for_agent(bytes, format, time)

@@ -1,22 +1,22 @@
-//! Which of two credentials counts: the user's, or the copy of an agent.
+//! Decides which of two credentials is used: the user's, or the copy of an agent.
 
 use pitcrew_config::Credential;
 
-/// A credential and when its file was written.
+/// A credential and the time its file was written.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub credential: Credential,
     pub written_ms: u64,
 }
 
-/// What is to be done about a copy.
+/// What to do about a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Both are the same.
     Same,
-    /// The agent has refreshed: the user's file becomes what the copy is.
+    /// The agent has refreshed it: the copy replaces the user's file.
     Take(Why),
-    /// The user's is newer: the copy becomes what it is.
+    /// The user's is newer: it replaces the copy.
     Give(Why),
     Leave(Fault),
 }
@@ -25,32 +25,32 @@ pub enum Verdict {
 pub enum Why {
     /// Only this one has changed.
     Changed,
-    /// Both have changed, and this one is the later.
+    /// Both have changed, and this one is newer.
     Later,
 }
 
-/// Why a copy that has changed is not taken.
+/// Why a changed copy is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It holds no credential any more, or lacks a login that the user's has.
+    /// It contains no credential, or lacks a login that the user's has.
     Blank,
     /// It expires before the user's.
     Older,
-    /// It is a text that nobody can check.
+    /// It is text in an unknown format.
     Unchecked,
-    /// More than its tokens has changed: it is of another account, or says so.
+    /// More than its tokens has changed: it belongs to another account, or claims to.
     OtherAccount,
-    /// Nothing in the user's says whose login it is, so nothing can be compared.
+    /// The user's file does not name its account, so the two cannot be compared.
     NoAccount,
-    /// The user has logged out, or nobody was logged in.
+    /// The user has logged out, or was never logged in.
     NoLogin,
 }
 
-/// Judges a copy that was made from the user's credential with the digest `from`. Absent: there is
-/// no such file, or it holds no credential.
+/// Judges a copy that was made from the user's credential with the digest `from`. `None` means that
+/// there is no such file, or that it contains no credential.
 ///
-/// The user's is never given up for one that is blank, cut off, older, or of another account, whoever
-/// wrote it.
+/// The user's credential is never replaced by one that is empty, truncated, older, or of another
+/// account.
 pub fn judge(user: Option<&Known>, copy: Option<&Known>, from: &str) -> Verdict {
     let (Some(user), copy) = (user, copy) else { return Verdict::Leave(Fault::NoLogin) };
     let is_new = user.credential.digest != from;
@@ -91,7 +91,7 @@ fn fault(copy: &Known, user: &Known) -> Option<Fault> {
     }
 }
 
-/// Whether the copy is the later one. Where nobody can tell, it is the user's.
+/// Whether the copy is newer. If unclear, the user's wins.
 fn is_later(copy: &Known, user: &Known) -> bool {
     match (copy.credential.expires_at_ms, user.credential.expires_at_ms) {
         (Some(copy), Some(user)) if copy != user => copy > user,

@@ -1,6 +1,6 @@
-//! What an entry of the journal says of an attempt.
+//! Converts journal entries to log lines of an attempt.
 
-use super::{Look, Said, order::Call};
+use super::{LogEntry, TaskNow, merge::Call};
 use pitcrew_api::{LogFact, LogSource};
 use pitcrew_model::{
     AttemptId, CheckFailure, CheckResult, EffectResult, EgressDecision, EgressOf, Entry, Event,
@@ -15,9 +15,9 @@ pub enum Whose {
     Newest,
 }
 
-type Step = (Whose, Said);
+type Step = (Whose, LogEntry);
 
-/// Whether an agent has asked for it with one of our tools.
+/// Whether an agent caused it with one of our tools.
 pub fn call(event: &Event) -> Call {
     let led = matches!(
         event,
@@ -26,9 +26,9 @@ pub fn call(event: &Event) -> Call {
     if led { Call::Led } else { Call::None }
 }
 
-/// The lines of an entry. What belongs to another task finds no attempt that it could be told of.
+/// The lines of an entry. Entries of other tasks have no attempt here.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
-pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
+pub fn say(board: &Board, entry: &Entry, look: &TaskNow) -> Vec<Step> {
     let worded = |whose| vec![(whose, worded(board, entry))];
     match &entry.event {
         Event::AttemptOpened { attempt, task, worker, number, .. } if *task == look.task.id => {
@@ -45,7 +45,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
         Event::TaskMoved { task, reason: Reason::Failure { retry_at: Some(at), .. }, .. }
             if *task == look.task.id =>
         {
-            let text = format!("the next attempt begins in {}", duration(at.since(entry.at)));
+            let text = format!("the next attempt starts in {}", duration(at.since(entry.at)));
             vec![(Whose::Newest, orchestrator(entry.at, text))]
         }
         Event::RetryGranted { task, .. } if *task == look.task.id => worded(Whose::Newest),
@@ -54,7 +54,7 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
             worded(Whose::Attempt(*attempt))
         }
         Event::SubtaskAdded { delegation, .. } => worded(Whose::Attempt(delegation.parent)),
-        // What was approved the conversation tells.
+        // Approved calls are in the conversation.
         Event::ToolDecided { worker, denied_by: Some(_), .. }
         | Event::AgentConfined { worker, .. }
         | Event::AgentExited { worker, .. }
@@ -124,12 +124,12 @@ pub fn say(board: &Board, entry: &Entry, look: &Look) -> Vec<Step> {
     }
 }
 
-fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -> Vec<Step> {
+fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &TaskNow) -> Vec<Step> {
     let worded = |whose| vec![(whose, worded(board, entry))];
     match result {
         EffectResult::CheckoutPrepared { attempt, .. } => {
             let mut lines = worded(Whose::Attempt(*attempt));
-            // A checkout is there only where every one of them has passed.
+            // A checkout exists only if every one of them succeeded.
             lines.extend(look.setup.iter().map(|it| {
                 let fact = command(it, Some(0), None);
                 let said = said(entry.at, LogSource::Setup, String::new(), Some(fact));
@@ -151,7 +151,7 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
         | EffectResult::WorkPulled { attempt, .. }
         | EffectResult::WorkNotPulled { attempt, .. }
         | EffectResult::Integrated { attempt, .. } => worded(Whose::Attempt(*attempt)),
-        // Of the plan, told by another line, or after a newer attempt may have begun.
+        // About the plan, or logged by another line, or possibly after a newer attempt started.
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
         | EffectResult::SnapshotUnchanged { .. }
@@ -178,8 +178,8 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &Look) -
     }
 }
 
-/// The commands that failed, each with the end of its output, and the outcome with its reason.
-fn ended(at: Timestamp, outcome: Outcome, failure: Option<&Failure>) -> Vec<Said> {
+/// The failed commands, each with the end of its output, and the outcome with its reason.
+fn ended(at: Timestamp, outcome: Outcome, failure: Option<&Failure>) -> Vec<LogEntry> {
     let mut lines = Vec::new();
     let mut text = failure.map(ToString::to_string).unwrap_or_default();
     if let Some(Failure::Checks { failed }) = failure {
@@ -195,7 +195,7 @@ fn ended(at: Timestamp, outcome: Outcome, failure: Option<&Failure>) -> Vec<Said
     lines
 }
 
-fn failed_check(at: Timestamp, check: &CheckFailure) -> Said {
+fn failed_check(at: Timestamp, check: &CheckFailure) -> LogEntry {
     let fact = command(&check.command, check.code, None);
     said(at, LogSource::Check, check.output.clone(), Some(fact))
 }
@@ -204,19 +204,19 @@ fn command(command: &str, code: Option<i32>, took_ms: Option<u64>) -> LogFact {
     LogFact::Command { command: command.to_owned(), passed: code == Some(0), code, took_ms }
 }
 
-fn after(attempt: AttemptId, lines: Vec<Said>) -> Vec<Step> {
+fn after(attempt: AttemptId, lines: Vec<LogEntry>) -> Vec<Step> {
     lines.into_iter().map(|it| (Whose::Attempt(attempt), it)).collect()
 }
 
-fn worded(board: &Board, entry: &Entry) -> Said {
+fn worded(board: &Board, entry: &Entry) -> LogEntry {
     let text = pitcrew_views::line(board, entry).map(|it| it.text).unwrap_or_default();
     orchestrator(entry.at, text)
 }
 
-fn orchestrator(at: Timestamp, text: String) -> Said {
+fn orchestrator(at: Timestamp, text: String) -> LogEntry {
     said(at, LogSource::Orchestrator, text, None)
 }
 
-fn said(at: Timestamp, source: LogSource, text: String, fact: Option<LogFact>) -> Said {
-    Said { at, source, text, fact }
+fn said(at: Timestamp, source: LogSource, text: String, fact: Option<LogFact>) -> LogEntry {
+    LogEntry { at, source, text, fact }
 }

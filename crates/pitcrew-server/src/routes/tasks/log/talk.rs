@@ -1,15 +1,15 @@
 //! The conversation of one attempt with its agent.
 
 use super::{
-    Said,
-    order::{Call, Phase, Place},
+    LogEntry,
+    merge::{Call, Phase, Place},
 };
 use crate::serve::Doors;
 use pitcrew_api::LogSource;
 use pitcrew_model::{AttemptId, Timestamp};
 use pitcrew_runtime::{Line, LineKind, Transcript};
 
-/// A conversation, read as far as it went.
+/// A conversation, read up to a position.
 #[derive(Default)]
 pub struct Talk {
     reading: Reading,
@@ -24,14 +24,14 @@ enum Reading {
     Finished,
 }
 
-/// What was completed since the last look, and where the message stands that may still grow.
+/// The lines completed since the last poll, and the position of the message that may still grow.
 #[derive(Default)]
-pub struct Heard {
-    pub lines: Vec<(Place, Call, Said)>,
+pub struct NewLines {
+    pub lines: Vec<(Place, Call, LogEntry)>,
     pub growing: Option<Place>,
 }
 
-/// Whether a conversation may go on.
+/// Whether a conversation may continue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
     Grows,
@@ -39,24 +39,23 @@ pub enum Growth {
 }
 
 impl Talk {
-    /// Every reader counts the same lines, whenever it comes: a message that may still grow is
-    /// left for later.
-    pub fn read(&mut self, doors: &Doors, attempt: AttemptId, growth: Growth) -> Heard {
+    /// Every reader counts the same lines: a message that may still grow is left for later.
+    pub fn read(&mut self, doors: &Doors, attempt: AttemptId, growth: Growth) -> NewLines {
         let opened = match std::mem::replace(&mut self.reading, Reading::Finished) {
             // An attempt whose agent has not started has no conversation yet.
             Reading::NotBegun => doors.orchestrator.transcript(attempt).ok().map(Box::new),
             Reading::Open(transcript) => Some(transcript),
-            Reading::Finished => return Heard::default(),
+            Reading::Finished => return NewLines::default(),
         };
         let Some(mut transcript) = opened else {
             if growth == Growth::Grows {
                 self.reading = Reading::NotBegun;
             }
-            return Heard::default();
+            return NewLines::default();
         };
-        // What cannot be read now may be next time.
+        // A failed read is retried in the next poll.
         let mut lines = transcript.read().unwrap_or_default();
-        // The line of its start has told of it already. Left out before anything is counted.
+        // The line about its start contains this. It is left out before lines are counted.
         lines.retain(|it| it.kind != LineKind::ToolDone);
         let mut growing = transcript.open_message();
         if growth == Growth::Over {
@@ -67,10 +66,10 @@ impl Talk {
         if growth == Growth::Grows {
             self.reading = Reading::Open(transcript);
         }
-        Heard { lines, growing }
+        NewLines { lines, growing }
     }
 
-    /// The prompt is the first line of its turn, and its end the last one.
+    /// The prompt is the first line of its turn, and the end of the turn the last one.
     fn place(&mut self, line: &Line) -> Place {
         if line.kind == LineKind::Prompt {
             self.phase.turn_begins();
@@ -83,7 +82,7 @@ impl Talk {
     }
 }
 
-/// Agents call our tools by names that have ours in them.
+/// The agents' names for our tools contain our names.
 fn call(line: &Line) -> Call {
     match line.kind {
         LineKind::ToolStarted => {
@@ -103,7 +102,7 @@ fn call(line: &Line) -> Call {
     }
 }
 
-fn said(line: Line) -> Said {
+fn said(line: Line) -> LogEntry {
     let source = match line.kind {
         LineKind::Prompt => LogSource::Prompt,
         LineKind::Said => LogSource::Agent,
@@ -132,5 +131,5 @@ fn said(line: Line) -> Said {
         | LineKind::Output
         | LineKind::Noise => line.text,
     };
-    Said { at: Timestamp(line.time_ms), source, text, fact: None }
+    LogEntry { at: Timestamp(line.time_ms), source, text, fact: None }
 }

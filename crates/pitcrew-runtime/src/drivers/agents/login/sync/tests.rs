@@ -79,7 +79,7 @@ impl Stage {
         in_step(&mut self.entries, NOW)
     }
 
-    /// The token and the time of expiry in a file.
+    /// The token and the expiry time in a file.
     fn says(path: &Path) -> (String, u64) {
         let value: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
         let login = &value["oauth"];
@@ -88,20 +88,20 @@ impl Stage {
 }
 
 #[test]
-fn every_copy_says_another_time_and_all_say_an_earlier_one_than_the_user() {
+fn every_copy_expires_at_its_own_time_before_the_users() {
     let mut stage = Stage::new(3);
     let times: Vec<u64> = (0..3).map(|it| Stage::says(&stage.copy(it)).1).collect();
     let end = NOW + 8 * HOUR;
     assert_eq!(times, [end - APART_MS, end - 2 * APART_MS, end - 3 * APART_MS]);
     let before: Vec<Vec<u8>> = (0..3).map(|it| fs::read(stage.copy(it)).unwrap()).collect();
-    assert!(stage.round().notes.is_empty(), "that is no change");
+    assert!(stage.round().notes.is_empty(), "this is not a change");
     let after: Vec<Vec<u8>> = (0..3).map(|it| fs::read(stage.copy(it)).unwrap()).collect();
     assert_eq!(before, after);
     assert_eq!(stage.copy(0).metadata().unwrap().mode() & 0o777, 0o600);
 }
 
 #[test]
-fn what_is_about_to_expire_has_expired_for_whoever_gets_it() {
+fn an_expiring_credential_is_copied_as_expired() {
     let said = |expires_at: u64, sooner_ms: u64| {
         let bytes = given(credential(1, expires_at).as_bytes(), &format(), sooner_ms, NOW);
         Credential::read(&bytes, &format()).unwrap().expires_at_ms.unwrap()
@@ -112,7 +112,7 @@ fn what_is_about_to_expire_has_expired_for_whoever_gets_it() {
 }
 
 #[test]
-fn what_one_agent_has_refreshed_reaches_the_user_and_all_others() {
+fn a_refreshed_credential_reaches_the_user_and_all_others() {
     let mut stage = Stage::new(3);
     let fresh = credential(2, NOW + 9 * HOUR);
     fs::write(stage.copy(1), &fresh).unwrap();
@@ -126,11 +126,11 @@ fn what_one_agent_has_refreshed_reaches_the_user_and_all_others() {
     }
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(!notes.join("\n").contains("r2"), "{notes:?}");
-    assert!(stage.round().notes.is_empty(), "everything is in step");
+    assert!(stage.round().notes.is_empty(), "everything is synchronized");
 }
 
 #[test]
-fn an_agent_that_has_ended_gives_and_is_given_nothing() {
+fn an_ended_agent_is_not_synchronized() {
     let mut stage = Stage::new(2);
     stage.entries[0].has_ended = true;
     stage.entries[1].has_ended = true;
@@ -141,7 +141,7 @@ fn an_agent_that_has_ended_gives_and_is_given_nothing() {
 }
 
 #[test]
-fn what_an_agent_spoils_stays_its_own() {
+fn a_broken_copy_affects_no_others() {
     let stub = r#"{"oauth":{"accessToken":"","refreshToken":"","expiresAt":0}}"#;
     let cut = &credential(2, NOW + 9 * HOUR)[..30];
     for spoilt in ["", "{}", "null", "no json", stub, cut] {
@@ -150,7 +150,7 @@ fn what_an_agent_spoils_stays_its_own() {
         fs::write(stage.copy(0), spoilt).unwrap();
         stage.round();
         assert_eq!(fs::read(stage.user()).unwrap(), before, "{spoilt}");
-        assert_eq!(fs::read_to_string(stage.copy(0)).unwrap(), spoilt, "nobody argues with it");
+        assert_eq!(fs::read_to_string(stage.copy(0)).unwrap(), spoilt, "the copy is left alone");
     }
     let mut stage = Stage::new(1);
     fs::remove_file(stage.copy(0)).unwrap();
@@ -164,7 +164,7 @@ fn what_an_agent_spoils_stays_its_own() {
 fn a_new_login_of_the_user_reaches_the_agents_and_is_not_overwritten() {
     let mut stage = Stage::new(2);
     fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
-    // Of the old login, and refreshed at the same moment.
+    // Belongs to the old login, and was refreshed at the same moment.
     fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
     let notes = stage.round().notes.join("\n");
     assert_eq!(Stage::says(&stage.user()).0, "r5");
@@ -187,7 +187,7 @@ fn an_agent_that_is_writing_is_not_disturbed() {
 }
 
 #[test]
-fn a_copy_that_cannot_be_renewed_is_tried_again() {
+fn a_copy_that_could_not_be_updated_is_retried() {
     let mut stage = Stage::new(1);
     fs::write(stage.user(), credential(5, NOW + 20 * HOUR)).unwrap();
     let copy = stage.copy(0);
@@ -195,16 +195,16 @@ fn a_copy_that_cannot_be_renewed_is_tried_again() {
     fs::create_dir_all(copy.join("in the way")).unwrap();
     let done = stage.round();
     assert_eq!(done.undone, [stage.entries[0].attempt]);
-    assert!(done.complaints[0].1.contains("cannot be renewed"), "{:?}", done.complaints);
+    assert!(done.complaints[0].1.contains("could not be updated"), "{:?}", done.complaints);
     fs::remove_dir_all(&copy).unwrap();
     let done = stage.round();
     assert!(done.undone.is_empty() && done.complaints.is_empty());
     assert_eq!(Stage::says(&copy).0, "r5");
 }
 
-/// It holds the only valid token, and the user's agent is about to write its own.
+/// It contains the only valid token, and the user's agent is about to write its own.
 #[test]
-fn what_an_agent_leaves_is_kept_while_the_user_writes() {
+fn an_ended_agents_copy_is_kept_while_the_user_writes() {
     let mut stage = Stage::new(1);
     stage.entries[0].has_ended = true;
     fs::write(stage.copy(0), credential(2, NOW + 9 * HOUR)).unwrap();
@@ -218,7 +218,7 @@ fn what_an_agent_leaves_is_kept_while_the_user_writes() {
 }
 
 #[test]
-fn who_was_not_logged_in_gets_the_login_that_comes_later() {
+fn a_later_login_reaches_agents_without_one() {
     let mut stage = Stage::new(0);
     fs::remove_file(stage.user()).unwrap();
     let mut late = Stage::new(1);
@@ -233,13 +233,13 @@ fn who_was_not_logged_in_gets_the_login_that_comes_later() {
     assert_eq!(Stage::says(&late.copy(0)).0, "r7");
 }
 
-/// A login of somebody else's, newer than the user's.
+/// Another account's login, newer than the user's.
 fn planted() -> String {
     credential(9, NOW + 90 * HOUR).replace("ada", "eve")
 }
 
 #[test]
-fn a_login_of_another_account_is_not_taken_back() {
+fn a_login_of_another_account_is_not_copied_back() {
     let address = r#","url":"https://eve.example"}"#;
     let moved = credential(9, NOW + 90 * HOUR).trim_end_matches('}').to_owned() + "}" + address;
     for planted in [planted(), planted().replace("eve", ""), moved] {
@@ -250,9 +250,9 @@ fn a_login_of_another_account_is_not_taken_back() {
         assert_eq!(fs::read(stage.user()).unwrap(), before, "{planted}");
         assert_eq!(Stage::says(&stage.copy(1)).0, "r1", "nor given to others");
         let said = &done.complaints[0].1;
-        assert!(said.contains("not taken back") && said.contains("another account"), "{said}");
+        assert!(said.contains("not copied back") && said.contains("another account"), "{said}");
     }
-    // The user's has changed meanwhile.
+    // The user's file has changed in the meantime.
     let mut stage = Stage::new(1);
     let users = credential(2, NOW + 9 * HOUR);
     fs::write(stage.user(), &users).unwrap();
@@ -263,7 +263,7 @@ fn a_login_of_another_account_is_not_taken_back() {
 }
 
 #[test]
-fn nothing_is_taken_back_that_does_not_say_whose_it_is() {
+fn a_login_without_an_account_is_not_copied_back() {
     let mut stage = Stage::new(1);
     let record = &mut stage.entries[0].record;
     record.format.account.clear();
@@ -276,15 +276,15 @@ fn nothing_is_taken_back_that_does_not_say_whose_it_is() {
     fs::write(&copy, credential(2, NOW + 9 * HOUR)).unwrap();
     let done = stage.round();
     assert_eq!(fs::read(&user).unwrap(), before);
-    assert!(done.complaints[0].1.contains("whose it is"), "{:?}", done.complaints);
+    assert!(done.complaints[0].1.contains("does not name the account"), "{:?}", done.complaints);
     fs::write(&user, credential(5, NOW + 20 * HOUR)).unwrap();
     stage.round();
     assert_eq!(Stage::says(&copy), (String::new(), NOW + 20 * HOUR));
 }
 
-/// Whatever an agent puts in the way of its login, on the way there too.
+/// Anything that an agent puts in place of its login or its parent folders.
 #[test]
-fn what_an_agent_plants_in_its_home_leads_nowhere() {
+fn planted_files_in_a_home_are_not_followed() {
     type Plant = fn(&Stage, &Path);
     let plants: [(&str, Plant); 5] = [
         ("a link to a file", |stage, copy| {
@@ -314,7 +314,7 @@ fn what_an_agent_plants_in_its_home_leads_nowhere() {
             let mut stage = Stage::nested();
             let outside = stage.outside().join("login.json");
             fs::create_dir(stage.outside()).unwrap();
-            // Of the same account, so that only its place speaks against it.
+            // The same account, so that only its location is wrong.
             let theirs = credential(9, NOW + 90 * HOUR);
             fs::write(&outside, &theirs).unwrap();
             let copy = stage.copy(0);
@@ -323,8 +323,8 @@ fn what_an_agent_plants_in_its_home_leads_nowhere() {
             let done = stage.round();
             assert_eq!(Stage::says(&stage.user()).0, "r1", "{what}");
             let said = &done.complaints[0].1;
-            assert!(said.contains("not taken back"), "{what}: {said}");
-            // What is given leads nowhere either.
+            assert!(said.contains("not copied back"), "{what}: {said}");
+            // Writing the copy does not follow it either.
             fs::write(stage.user(), credential(5, NOW + 95 * HOUR)).unwrap();
             stage.round();
             assert_eq!(fs::read_to_string(&outside).unwrap(), theirs, "{what}");

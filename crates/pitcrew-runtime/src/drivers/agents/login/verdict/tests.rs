@@ -23,13 +23,13 @@ const HOUR: u64 = 3_600_000;
 const NOW: u64 = 1_800_000_000_000;
 
 #[test]
-fn what_an_agent_has_refreshed_is_taken() {
+fn a_refreshed_copy_replaces_the_users() {
     let (user, copy) = (known(1, NOW, 5), known(2, NOW + HOUR, 6));
     assert_eq!(judge(Some(&user), Some(&copy), &digest(1)), Verdict::Take(Why::Changed));
 }
 
 #[test]
-fn a_login_of_the_user_is_given_to_the_copies() {
+fn a_login_of_the_user_replaces_the_copies() {
     let (user, copy) = (known(2, NOW + HOUR, 6), known(1, NOW, 5));
     assert_eq!(judge(Some(&user), Some(&copy), &digest(1)), Verdict::Give(Why::Changed));
     assert_eq!(judge(Some(&user), None, &digest(1)), Verdict::Give(Why::Changed));
@@ -37,7 +37,7 @@ fn a_login_of_the_user_is_given_to_the_copies() {
 }
 
 #[test]
-fn a_blank_or_older_copy_leaves_the_user_alone() {
+fn an_empty_or_older_copy_is_not_used() {
     let user = known(1, NOW, 5);
     assert_eq!(judge(Some(&user), None, &digest(1)), Verdict::Leave(Fault::Blank));
     let older = known(2, NOW - HOUR, 9);
@@ -48,19 +48,19 @@ fn a_blank_or_older_copy_leaves_the_user_alone() {
 }
 
 #[test]
-fn who_has_logged_out_stays_logged_out() {
+fn a_logout_is_not_undone() {
     let copy = known(2, NOW + HOUR, 6);
     assert_eq!(judge(None, Some(&copy), &digest(1)), Verdict::Leave(Fault::NoLogin));
     assert_eq!(judge(None, None, &digest(1)), Verdict::Leave(Fault::NoLogin));
 }
 
 #[test]
-fn of_two_that_have_changed_the_later_one_counts() {
+fn the_newer_of_two_changed_credentials_is_used() {
     let (early, late) = (known(2, NOW, 9), known(3, NOW + HOUR, 5));
     let from = digest(1);
     assert_eq!(judge(Some(&early), Some(&late), &from), Verdict::Take(Why::Later));
     assert_eq!(judge(Some(&late), Some(&early), &from), Verdict::Give(Why::Later));
-    // They expire at the same time: the one that was written later.
+    // They expire at the same time: the one that was written later is used.
     let (first, second) = (known(2, NOW, 5), known(3, NOW, 6));
     assert_eq!(judge(Some(&first), Some(&second), &from), Verdict::Take(Why::Later));
     assert_eq!(judge(Some(&second), Some(&first), &from), Verdict::Give(Why::Later));
@@ -71,7 +71,7 @@ fn of_two_that_have_changed_the_later_one_counts() {
 }
 
 #[test]
-fn a_key_that_the_user_adds_is_not_lost_to_an_agent_that_refreshes() {
+fn a_refresh_does_not_lose_a_key_that_the_user_added() {
     let format = format("*.expires");
     let known = |text: &str| Known {
         credential: Credential::read(text.as_bytes(), &format).unwrap(),
@@ -85,7 +85,7 @@ fn a_key_that_the_user_adds_is_not_lost_to_an_agent_that_refreshes() {
 }
 
 #[test]
-fn a_text_that_nobody_can_check_is_never_taken() {
+fn text_in_an_unknown_format_is_never_used() {
     let text = |it: &str, written_ms| Known {
         credential: Credential::read(it.as_bytes(), &LoginFormat::default()).unwrap(),
         written_ms,
@@ -104,7 +104,7 @@ fn any() -> impl Strategy<Value = Option<Known>> {
 
 proptest! {
     #[test]
-    fn the_user_is_never_given_up_for_less(user in any(), copy in any(), from in 0..4u8) {
+    fn the_users_credential_is_never_replaced_by_a_lesser_one(user in any(), copy in any(), from in 0..4u8) {
         let verdict = judge(user.as_ref(), copy.as_ref(), &digest(from));
         match verdict {
             Verdict::Take(_) => {
@@ -120,9 +120,9 @@ proptest! {
         }
     }
 
-    /// After it was carried out there is nothing left to do: two files never swap for ever.
+    /// After it is carried out nothing is left to do: two files never swap forever.
     #[test]
-    fn a_verdict_settles_the_matter(user in any(), copy in any(), from in 0..4u8) {
+    fn applying_a_verdict_is_idempotent(user in any(), copy in any(), from in 0..4u8) {
         let (winner, loser) = match judge(user.as_ref(), copy.as_ref(), &digest(from)) {
             Verdict::Take(_) => (copy, user),
             Verdict::Give(_) => (user, copy),

@@ -1,12 +1,12 @@
-//! Whether a path lies in the checkout. Looks at the file system, and never changes it.
+//! Checks whether a path is in the checkout. Only reads the file system.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The path relative to `root`, or nothing when it lies elsewhere.
+/// The path relative to `root`, or `None` if it is elsewhere.
 ///
 /// Symbolic links are followed as far as the path exists, so that a link inside the checkout does
-/// not make the outside look like inside. `~` and `~name` are homes to those who expand them, so
-/// they are never inside. This informs a decision; it is not the boundary.
+/// not make an outside file look inside. `~` and `~name` expand to homes, so they are never inside.
+/// This informs a decision; it is not a security boundary.
 pub fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     let text = path.to_string_lossy();
     let path = match text.strip_prefix("file://") {
@@ -34,7 +34,7 @@ fn resolve(path: &Path) -> PathBuf {
                 if let Ok(real) = resolved.canonicalize() {
                     resolved = real;
                 } else if let Ok(target) = resolved.read_link() {
-                    // A link to what does not exist yet: writing through it creates the target.
+                    // Writing through a dangling link creates its target.
                     resolved.pop();
                     resolved = lexical(&resolved.join(target));
                 }

@@ -1,12 +1,12 @@
-//! Keeps paths beneath the session's folder, wherever links lead.
+//! Keeps paths beneath the session's folder, also through links.
 
 use pitcrew_model::RepoPath;
 use pitcrew_process::Beneath;
 use std::path::Path;
 
-/// The session's folder, and where in it a path is; why it is not.
+/// Opens the session's folder and resolves a path in it.
 ///
-/// It need not exist, but what exists of it must not lead out, nor into a `.git`, at whatever depth.
+/// The path need not exist, but its existing part must not lead out of the folder or into a `.git`.
 pub(super) fn inside(root: &Path, path: &str) -> Result<(Beneath, RepoPath), String> {
     let outside = |reason: &str| {
         let root = root.display();
@@ -44,7 +44,7 @@ mod tests {
             let refused = place(path).expect_err(path);
             assert!(refused.contains("cannot be used"), "{refused}");
         }
-        let gone = inside(&home.path().join("none"), "a").expect_err("it is gone");
+        let gone = inside(&home.path().join("none"), "a").expect_err("the folder is gone");
         assert!(gone.contains("is gone"), "{gone}");
     }
 }

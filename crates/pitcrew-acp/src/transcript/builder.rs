@@ -1,4 +1,4 @@
-//! Turns frames into lines. Knows no files.
+//! Converts frames into lines. Does no file access.
 
 use super::{Line, LineKind};
 use crate::{
@@ -16,25 +16,25 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 const TITLE_BYTES_MAX: usize = 300;
-/// What is kept of one message, however many chunks it comes in.
+/// The largest message that is kept, regardless of its number of chunks.
 const MESSAGE_BYTES_MAX: usize = 256 * 1_024;
 
-/// What has been read so far, as much of it as later frames refer to.
+/// The parts of the conversation that later frames refer to.
 #[derive(Default)]
-pub(crate) struct Scribe {
+pub(crate) struct TranscriptBuilder {
     calls: ToolCalls,
-    /// The message that is being put together from chunks.
+    /// The message that is being assembled from chunks.
     open: Option<Line>,
     /// The number of the newest prompt, whose answer ends the turn.
     prompt: Option<u64>,
-    /// Names of the options of open requests for permission, by request and option.
+    /// Names of the options of open permission requests, by request and option.
     options: BTreeMap<String, BTreeMap<String, String>>,
     lines: Vec<Line>,
-    /// When the frame that is being read was spooled.
+    /// When the current frame was spooled.
     time_ms: u64,
 }
 
-impl Scribe {
+impl TranscriptBuilder {
     /// The lines that are complete, in order.
     pub fn take_lines(&mut self) -> Vec<Line> {
         std::mem::take(&mut self.lines)
@@ -46,7 +46,7 @@ impl Scribe {
         Some(Line { text: plain(line.text.trim()), ..line }).filter(|it| !it.text.is_empty())
     }
 
-    /// A frame that went to the agent.
+    /// A frame that was sent to the agent.
     pub fn sent(&mut self, offset: u64, time_ms: u64, line: &str) {
         self.time_ms = time_ms;
         let Ok(Value::Object(frame)) = serde_json::from_str(line) else { return };
@@ -105,7 +105,7 @@ impl Scribe {
         }
     }
 
-    /// Something of the agent's that is no frame.
+    /// Output of the agent that is not a frame.
     pub fn noise(&mut self, offset: u64, time_ms: u64, line: &str) {
         self.time_ms = time_ms;
         let text = one_line(line, TITLE_BYTES_MAX);
@@ -126,7 +126,7 @@ impl Scribe {
 
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the others are no part of the conversation"
+        reason = "the others are not part of the conversation"
     )]
     fn update(&mut self, offset: u64, update: SessionUpdate) {
         match update {
@@ -166,7 +166,7 @@ impl Scribe {
         let part = text::cut(&chunk.text, room);
         line.text.push_str(part);
         if room > 0 && part.len() < chunk.text.len() {
-            line.text.push_str("\n[the rest of this message is left out]");
+            line.text.push_str("\n[rest of this message omitted]");
         }
     }
 
@@ -225,60 +225,60 @@ mod tests {
     use expect_test::expect;
     use serde_json::json;
 
-    fn updated(scribe: &mut Scribe, offset: u64, update: &Value) {
+    fn updated(builder: &mut TranscriptBuilder, offset: u64, update: &Value) {
         let frame = json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}});
-        scribe.received(offset, 0, &frame.to_string());
+        builder.received(offset, 0, &frame.to_string());
     }
 
     #[test]
-    fn a_message_without_end_is_cut_once_and_says_so() {
-        let mut scribe = Scribe::default();
+    fn an_endless_message_is_cut_and_marked_once() {
+        let mut builder = TranscriptBuilder::default();
         for offset in 0..40 {
             updated(
-                &mut scribe,
+                &mut builder,
                 offset,
                 &json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "日".repeat(4_000)}}),
             );
         }
-        let text = scribe.open_message().expect("a message").text;
+        let text = builder.open_message().expect("a message").text;
         assert!(text.len() < MESSAGE_BYTES_MAX + 100, "{} bytes", text.len());
-        assert_eq!(text.matches("is left out").count(), 1);
+        assert_eq!(text.matches("message omitted").count(), 1);
     }
 
     #[test]
     fn frames_become_a_conversation() {
-        let mut scribe = Scribe::default();
+        let mut builder = TranscriptBuilder::default();
         let prompt = json!({"jsonrpc": "2.0", "id": 8, "method": "session/prompt", "params": {"sessionId": "s", "prompt": [{"type": "text", "text": "add a parser"}]}});
-        scribe.sent(0, 0, &prompt.to_string());
+        builder.sent(0, 0, &prompt.to_string());
         for (offset, chunk) in [(1, "I will\u{1b}[1m "), (2, "look.")] {
             updated(
-                &mut scribe,
+                &mut builder,
                 offset,
                 &json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": chunk}}),
             );
         }
         updated(
-            &mut scribe,
+            &mut builder,
             3,
             &json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "run tests", "kind": "execute", "status": "pending"}),
         );
         let ask = json!({"id": 0, "method": "session/request_permission", "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]}});
-        scribe.received(4, 0, &ask.to_string());
-        scribe.sent(
+        builder.received(4, 0, &ask.to_string());
+        builder.sent(
             5,
             0,
             &json!({"id": 0, "result": {"outcome": {"outcome": "selected", "optionId": "yes"}}})
                 .to_string(),
         );
         updated(
-            &mut scribe,
+            &mut builder,
             6,
             &json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed", "content": [{"type": "content", "content": {"type": "text", "text": "1 test failed"}}]}),
         );
-        scribe.received(7, 0, "panic: oops");
-        updated(&mut scribe, 8, &json!({"sessionUpdate": "levitation_update", "height": 3}));
-        scribe.received(9, 0, r#"{"id":8,"result":{"stopReason":"end_turn"}}"#);
-        let lines: Vec<String> = scribe
+        builder.received(7, 0, "panic: oops");
+        updated(&mut builder, 8, &json!({"sessionUpdate": "levitation_update", "height": 3}));
+        builder.received(9, 0, r#"{"id":8,"result":{"stopReason":"end_turn"}}"#);
+        let lines: Vec<String> = builder
             .take_lines()
             .iter()
             .map(|it| format!("{} {:?}: {}\n", it.offset, it.kind, it.text))

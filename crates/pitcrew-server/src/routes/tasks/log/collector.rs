@@ -1,9 +1,8 @@
-//! Follows the attempts of a task, and tells what happened in each of them and was said with its
-//! agent.
+//! Follows the attempts of a task and collects their log lines.
 
 use super::{
-    Look, Said,
-    order::{Call, Order, Phase, Until},
+    LogEntry, TaskNow,
+    merge::{Call, Merge, Phase, Until},
     steps,
     talk::{Growth, Talk},
 };
@@ -14,10 +13,10 @@ use pitcrew_runtime::ReadError;
 /// Entries read at a time.
 const READ_BATCH: usize = 256;
 
-/// What was told so far, and what waits to be told.
+/// The progress, and the lines that were not sent yet.
 #[derive(Default)]
-pub struct Telling {
-    /// The last entry that was read, once there is anything to read.
+pub struct Collector {
+    /// The last entry that was read, if any.
     after: Option<Seq>,
     attempts: Vec<Attempt>,
 }
@@ -27,34 +26,34 @@ struct Attempt {
     worker: WorkerId,
     agent: Agent,
     has_ended: bool,
-    /// How far the journal has come.
+    /// The position in the journal.
     phase: Phase,
     talk: Talk,
-    order: Order,
+    merge: Merge,
 }
 
-/// Where the agent of an attempt stands.
+/// The state of an attempt's agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Agent {
     Coming,
     Ready,
-    /// It was asked to end, and may still say something.
+    /// It was asked to end, and may still send output.
     Stopping,
     Gone,
 }
 
-impl Telling {
+impl Collector {
     pub fn read(
         &mut self,
         doors: &Doors,
-        look: &Look,
+        look: &TaskNow,
         until: Until,
-    ) -> Result<Vec<(AttemptId, Said)>, ReadError> {
+    ) -> Result<Vec<(AttemptId, LogEntry)>, ReadError> {
         self.take_entries(doors, look)?;
         let newest = self.attempts.len().saturating_sub(1);
         let mut all = Vec::new();
         for (index, attempt) in self.attempts.iter_mut().enumerate() {
-            // A newer attempt begins when the one before is put away.
+            // A newer attempt starts when the previous one is saved.
             let is_over = index < newest || attempt.is_over() || look.task.status.has_ended();
             let growth = if is_over { Growth::Over } else { Growth::Grows };
             let said = attempt.tell(doors, growth, until);
@@ -63,7 +62,7 @@ impl Telling {
         Ok(all)
     }
 
-    fn take_entries(&mut self, doors: &Doors, look: &Look) -> Result<(), ReadError> {
+    fn take_entries(&mut self, doors: &Doors, look: &TaskNow) -> Result<(), ReadError> {
         let Some(first) = look.task.attempts.first() else { return Ok(()) };
         let mut after = self.after.unwrap_or(Seq(first.opened.0.saturating_sub(1)));
         loop {
@@ -83,8 +82,8 @@ impl Telling {
         }
     }
 
-    /// Follows where the attempts of the task stand.
-    fn note(&mut self, entry: &Entry, look: &Look) {
+    /// Tracks the states of the task's attempts.
+    fn note(&mut self, entry: &Entry, look: &TaskNow) {
         let event = &entry.event;
         if let Event::AttemptOpened { attempt, task, worker, .. } = event
             && *task == look.task.id
@@ -121,14 +120,14 @@ impl Telling {
         }
     }
 
-    fn keep(&mut self, whose: &steps::Whose, call: Call, said: Said) {
+    fn keep(&mut self, whose: &steps::Whose, call: Call, said: LogEntry) {
         let attempt = match whose {
             steps::Whose::Attempt(id) => self.attempts.iter_mut().find(|it| it.id == *id),
             steps::Whose::Worker(id) => self.attempts.iter_mut().find(|it| it.worker == *id),
             steps::Whose::Newest => self.attempts.last_mut(),
         };
         if let Some(attempt) = attempt {
-            attempt.order.step(attempt.phase.at(said.at), call, said);
+            attempt.merge.step(attempt.phase.at(said.at), call, said);
         }
     }
 }
@@ -142,11 +141,11 @@ impl Attempt {
             has_ended: false,
             phase: Phase::default(),
             talk: Talk::default(),
-            order: Order::default(),
+            merge: Merge::default(),
         }
     }
 
-    /// Nothing more will be said with its agent.
+    /// There will be no more conversation.
     fn is_over(&self) -> bool {
         match self.agent {
             Agent::Gone => true,
@@ -155,13 +154,13 @@ impl Attempt {
         }
     }
 
-    fn tell(&mut self, doors: &Doors, growth: Growth, until: Until) -> Vec<Said> {
+    fn tell(&mut self, doors: &Doors, growth: Growth, until: Until) -> Vec<LogEntry> {
         let heard = self.talk.read(doors, self.id, growth);
-        self.order.talk(heard.lines, heard.growing);
+        self.merge.talk(heard.lines, heard.growing);
         let until = match growth {
             Growth::Over => Until::Now,
             Growth::Grows => until,
         };
-        self.order.tell(until)
+        self.merge.tell(until)
     }
 }

@@ -1,4 +1,4 @@
-//! Agents that will have to refresh a credential begin one after the other.
+//! Serializes the start of agents that have to refresh a credential.
 
 use super::files;
 use pitcrew_config::{Credential, LoginFormat};
@@ -11,21 +11,21 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// What expires within this time is refreshed by whoever uses it next.
+/// A credential that expires within this time is refreshed by the next agent that uses it.
 pub const SOON_MS: u64 = 10 * 60 * 1_000;
-/// How long the others wait for the one who refreshes.
+/// How long the others wait for the agent that refreshes.
 const REFRESH_MS_MAX: u64 = 60 * 1_000;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Somebody who holds a lock for longer is stopped, not busy.
+/// A process that holds a lock longer is stopped, not busy.
 const LOCK_MAX: Duration = Duration::from_secs(10);
 
-/// What all orchestrators of this user share about the logins of one backend.
+/// The state of one backend's logins, shared by all orchestrators of this user.
 pub struct Shared {
     folder: PathBuf,
     backend: String,
 }
 
-/// The lock of a backend's logins. Let go when it is dropped, also by a kill.
+/// The lock of a backend's logins. Released when dropped, also if the process is killed.
 pub struct Lock(#[expect(dead_code, reason = "it is held, not used")] File);
 
 impl Shared {
@@ -33,7 +33,7 @@ impl Shared {
         Self { folder: folder.to_owned(), backend: backend.to_owned() }
     }
 
-    /// Waits for the lock; an error where nobody lets go of it.
+    /// Waits for the lock; fails if it is not released in time.
     pub async fn lock(&self) -> io::Result<Lock> {
         files::private_folder(&self.folder)?;
         let path = self.folder.join(format!("{}.lock", self.backend));
@@ -46,7 +46,10 @@ impl Shared {
                 Ok(()) => return Ok(Lock(file)),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK_EVERY).await,
                 Err(TryLockError::WouldBlock) => {
-                    let reason = format!("somebody holds {} and does not let go", path.display());
+                    let reason = format!(
+                        "another process has held the lock {} for too long",
+                        path.display()
+                    );
                     return Err(io::Error::other(reason));
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -54,12 +57,12 @@ impl Shared {
         }
     }
 
-    /// Waits until an agent with this home may begin, and returns with the lock.
+    /// Waits until an agent with this home may start, and returns with the lock.
     ///
-    /// A credential that is good for a while holds nobody up. Of one that has expired or soon will,
-    /// one agent is let through at a time: either it refreshes it, or its time is over, or it has
-    /// ended.
-    pub async fn turn(
+    /// A credential that is valid for a while delays no agent. If it has expired or soon will, one
+    /// agent starts at a time: the next one waits until it has refreshed the credential, timed out
+    /// or ended.
+    pub async fn acquire(
         &self,
         user: &[PathBuf],
         format: &LoginFormat,
@@ -97,7 +100,7 @@ impl Shared {
     }
 }
 
-/// Who was the last to begin with a credential that had to be refreshed.
+/// The last agent that started with an expiring credential.
 struct Refresher {
     digest: String,
     since_ms: u64,
@@ -134,7 +137,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// A user whose credential expires so much later than now.
+    /// A user whose credential expires after this time.
     fn user(lasts_ms: u64) -> (TempDir, Shared, Vec<PathBuf>) {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::new(&dir.path().join("logins"), "fake");
@@ -152,12 +155,12 @@ mod tests {
         LoginFormat { expires: vec!["expires".into()], account: Vec::new() }
     }
 
-    /// A home that was made while the lock was held.
+    /// A home that was created while the lock was held.
     async fn begun(dir: &TempDir, shared: &Shared, login: &[PathBuf], name: &str) -> PathBuf {
         let home = dir.path().join(name);
         let format = format();
-        let turn = shared.turn(login, &format, &home);
-        let lock = timeout(PATIENCE, turn).await.unwrap().unwrap();
+        let acquiring = shared.acquire(login, &format, &home);
+        let lock = timeout(PATIENCE, acquiring).await.unwrap().unwrap();
         fs::create_dir(&home).unwrap();
         drop(lock);
         home
@@ -166,12 +169,12 @@ mod tests {
     async fn waits(dir: &TempDir, shared: &Shared, login: &[PathBuf]) -> bool {
         let home = dir.path().join("waits");
         let format = format();
-        let turn = shared.turn(login, &format, &home);
-        timeout(LOOK_EVERY * 4, turn).await.is_err()
+        let acquiring = shared.acquire(login, &format, &home);
+        timeout(LOOK_EVERY * 4, acquiring).await.is_err()
     }
 
     #[tokio::test]
-    async fn a_good_credential_holds_up_nobody() {
+    async fn a_valid_credential_delays_no_agent() {
         let (dir, shared, login) = user(2 * SOON_MS);
         for name in ["one", "two", "three"] {
             begun(&dir, &shared, &login, name).await;
@@ -194,11 +197,11 @@ mod tests {
         assert!(waits(&dir, &shared, &login).await);
         fs::remove_dir(home).unwrap();
         begun(&dir, &shared, &login, "two").await;
-        assert!(waits(&dir, &shared, &login).await, "now for the second");
+        assert!(waits(&dir, &shared, &login).await, "the second one refreshes now");
     }
 
     #[test]
-    fn what_no_agent_can_renew_is_waited_for_by_none() {
+    fn a_credential_that_no_agent_can_renew_delays_no_agent() {
         let dir = tempfile::tempdir().unwrap();
         let login = [dir.path().join("login.json")];
         let put = |expires: u64, more: &str| {
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever() {
+    async fn waiting_has_a_deadline() {
         let (dir, shared, login) = user(0);
         begun(&dir, &shared, &login, "one").await;
         let long_ago = crate::clock::wall_ms() - REFRESH_MS_MAX;
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lock_is_held_by_one() {
+    async fn a_lock_has_one_holder() {
         let (_dir, shared, _) = user(0);
         let lock = shared.lock().await.unwrap();
         assert!(timeout(LOOK_EVERY * 4, shared.lock()).await.is_err());

@@ -1,8 +1,8 @@
-//! The sockets of workers: each listens in a folder of its own, which is mounted in that worker's box
-//! and in no other.
+//! The sockets of workers: each is in its own folder, which is mounted only in that worker's
+//! sandbox.
 //!
-//! A worker that floods its socket fills its own queue. After a restart each live worker's socket is
-//! opened again in the same folder, which its box still sees.
+//! A worker that floods its socket fills only its own queue. After a restart each live worker's
+//! socket is opened again in the same folder, which its sandbox still sees.
 
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_model::{AttemptId, Tier};
@@ -17,28 +17,28 @@ use std::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-/// A socket on which one worker's connections arrive.
+/// The socket for one worker's connections.
 #[derive(Debug)]
-pub struct WorkerDoor {
+pub struct WorkerSocket {
     pub attempt: AttemptId,
     pub listener: UnixListener,
-    /// Ends when the worker is gone.
+    /// Closed when the worker is gone.
     pub closed: oneshot::Receiver<()>,
 }
 
-/// Opens and closes the sockets. The server accepts connections on them.
+/// Opens and closes the sockets. The server accepts their connections.
 #[derive(Clone)]
-pub struct WorkerDoors {
+pub struct WorkerSockets {
     dirs: WorkspaceDirs,
-    /// Boxes have a user of their own.
+    /// Sandboxes have their own user.
     own_user: bool,
     open: Arc<Mutex<HashMap<AttemptId, oneshot::Sender<()>>>>,
-    opened: mpsc::UnboundedSender<WorkerDoor>,
+    opened: mpsc::UnboundedSender<WorkerSocket>,
     /// For the server.
-    unserved: Arc<Mutex<Option<mpsc::UnboundedReceiver<WorkerDoor>>>>,
+    unserved: Arc<Mutex<Option<mpsc::UnboundedReceiver<WorkerSocket>>>>,
 }
 
-impl WorkerDoors {
+impl WorkerSockets {
     pub fn new(dirs: &WorkspaceDirs, tier: Tier) -> Self {
         let (opened, unserved) = mpsc::unbounded_channel();
         let unserved = Arc::new(Mutex::new(Some(unserved)));
@@ -46,12 +46,12 @@ impl WorkerDoors {
         Self { dirs: dirs.clone(), own_user, open: Arc::default(), opened, unserved }
     }
 
-    /// The sockets as they are opened. The first caller gets them.
-    pub fn opened(&self) -> Option<mpsc::UnboundedReceiver<WorkerDoor>> {
+    /// The sockets as they are opened. The first caller gets the receiver.
+    pub fn opened(&self) -> Option<mpsc::UnboundedReceiver<WorkerSocket>> {
         self.unserved.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Opens the socket of an attempt where it is not open yet. Connections wait in its queue until the
+    /// Opens the socket of an attempt unless it is open. Connections wait in its queue until the
     /// server accepts them.
     pub fn open(&self, attempt: AttemptId) -> io::Result<()> {
         let mut open = self.lock();
@@ -61,19 +61,19 @@ impl WorkerDoors {
         let listener = self.listen(attempt)?;
         let (close, closed) = oneshot::channel();
         open.insert(attempt, close);
-        // Without a server nobody answers, like before it begins.
-        self.opened.send(WorkerDoor { attempt, listener, closed }).ok();
+        // Without a server there is no answer, as before it starts.
+        self.opened.send(WorkerSocket { attempt, listener, closed }).ok();
         Ok(())
     }
 
     /// Closes the socket of an attempt whose agent has ended.
     pub fn close(&self, attempt: AttemptId) {
         if self.lock().remove(&attempt).is_some() {
-            remove_tree(&self.dirs.worker_door(attempt)).ok();
+            remove_tree(&self.dirs.worker_socket_dir(attempt)).ok();
         }
     }
 
-    /// Removes the sockets that an earlier orchestrator left, but for those of these attempts.
+    /// Removes the sockets of an earlier orchestrator, except those of these attempts.
     pub fn remove_left_over(&self, kept: &BTreeSet<AttemptId>) {
         for entry in fs::read_dir(&self.dirs.runtime).into_iter().flatten().flatten() {
             let attempt = entry.file_name().to_str().and_then(|it| it.parse().ok());
@@ -83,11 +83,13 @@ impl WorkerDoors {
         }
     }
 
-    /// The new socket takes the place of an old one in one step. The folder is kept: a box that outlived
-    /// an orchestrator sees this very folder.
+    /// Replaces an old socket atomically. The folder is kept, because a sandbox that outlived an
+    /// orchestrator has mounted it.
     fn listen(&self, attempt: AttemptId) -> io::Result<UnixListener> {
-        let (folder, socket) = (self.dirs.worker_door(attempt), self.dirs.worker_socket(attempt));
-        // Only we can enter the folder above. A box that sees this one may have another user.
+        let (folder, socket) =
+            (self.dirs.worker_socket_dir(attempt), self.dirs.worker_socket(attempt));
+        // Only we can enter the parent folder. A sandbox that mounts this folder may have another
+        // user.
         let (folder_mode, socket_mode) =
             if self.own_user { (0o755, 0o666) } else { (0o700, 0o600) };
         fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! The writer's thread on a disk that may be full.
+//! The writer's thread with a disk that may be full.
 
 use super::*;
 use crate::{
@@ -17,7 +17,7 @@ struct Bench {
     orders: mpsc::UnboundedReceiver<Order>,
     due: watch::Receiver<Option<Timestamp>>,
     disk: Disk,
-    turnstile: Option<(Turnstile, Writer<DiskJournal>)>,
+    writer_loop: Option<(WriterLoop, Writer<DiskJournal>)>,
     thread: Option<thread::JoinHandle<Writer<DiskJournal>>>,
     _dir: tempfile::TempDir,
 }
@@ -33,29 +33,29 @@ impl Bench {
         let published = Arc::new(Published::new(Views::default(), Seq(0)));
         let log = Arc::new(Log::open(dir.path(), Redactor::new([], &[])).unwrap());
         let handle = Handle { inputs, published: published.clone() };
-        let turnstile = Turnstile { inputs: inbox, published, orders, due, log };
+        let writer_loop = WriterLoop { inputs: inbox, published, orders, due, log };
         Self {
             handle,
             orders: ordered,
             due: due_changes,
             disk,
-            turnstile: Some((turnstile, writer)),
+            writer_loop: Some((writer_loop, writer)),
             thread: None,
             _dir: dir,
         }
     }
 
-    /// What was sent before this is one batch.
+    /// Everything sent before this is one batch.
     fn run(&mut self) {
         self.run_after(Vec::new());
     }
 
     fn run_after(&mut self, orders: Vec<Envelope>) {
-        let (turnstile, writer) = self.turnstile.take().expect("it runs once");
+        let (writer_loop, writer) = self.writer_loop.take().expect("it runs once");
         let (tell_first, first) = oneshot::channel();
-        let first_words = First { at: Timestamp(0), signals: Vec::new(), orders };
+        let first_words = InitialInputs { at: Timestamp(0), signals: Vec::new(), orders };
         tell_first.send(first_words).ok().unwrap();
-        self.thread = Some(thread::spawn(move || turnstile.run(writer, first)));
+        self.thread = Some(thread::spawn(move || writer_loop.run(writer, first)));
     }
 
     fn running() -> Self {
@@ -102,9 +102,9 @@ fn prepared(effect: EffectId) -> Signal {
     Signal::EffectEnded { effect, result }
 }
 
-/// What the files say holds for whatever was ordered while they were read: nobody slips by a rule.
+/// The rules in the files apply to commands that arrived while they were read.
 #[tokio::test]
-async fn the_first_orders_come_before_what_waits() {
+async fn initial_inputs_are_processed_before_queued_ones() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let person = Command::SetAgentsMax { count: 7 };
@@ -120,7 +120,7 @@ async fn the_first_orders_come_before_what_waits() {
     bench.stop().await;
 }
 
-/// A driver says things once: what did not fit is tried again, without haste, before all else.
+/// A driver sends each signal once: if it did not fit, it is retried later, before everything else.
 #[tokio::test]
 async fn a_signal_that_did_not_fit_is_stored_later() {
     let mut bench = Bench::running();
@@ -132,10 +132,10 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
     let deploy = Command::SetAgentsMax { count: 7 };
     let refused = bench.handle.command(Actor::Person, deploy.clone()).await.unwrap_err();
     assert!(matches!(&refused, Rejection::JournalFull { message } if message.contains("/full")));
-    assert!(!bench.has_base(), "nobody sees what is not on disk");
-    assert!(bench.handle.is_busy(), "there is something to say still");
-    let due = bench.due.borrow().expect("it is tried again");
-    assert!(due.0 > clock::now().0 + RETRY_MS / 2, "but not at once, for ever");
+    assert!(!bench.has_base(), "only durable entries are visible");
+    assert!(bench.handle.is_busy(), "a signal is still pending");
+    let due = bench.due.borrow().expect("it is retried");
+    assert!(due.0 > clock::now().0 + RETRY_MS / 2, "but not in a busy loop");
 
     let tries = bench.disk.tries();
     bench.handle.tick().await;
@@ -151,18 +151,18 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
     bench.stop().await;
 }
 
-/// Notes and ticks are not kept while the disk is full: they would pile up.
+/// Notes and ticks are not kept while the disk is full, because they would accumulate.
 #[test]
-fn only_what_is_said_once_is_kept() {
+fn only_signals_that_are_sent_once_are_kept() {
     let (worker, note) = (WorkerId(1), "x".to_owned());
     assert!(!is_said_once(&InputBody::Tick));
     assert!(!is_said_once(&InputBody::Signal(Signal::Activity { worker, note })));
     assert!(is_said_once(&InputBody::Signal(prepared(EffectId(1)))));
 }
 
-/// In one transaction: what is begun and ended at once is begun before it is ended.
+/// In one transaction: what starts and ends at once starts before it ends.
 #[tokio::test]
-async fn orders_go_out_in_the_order_of_the_journal() {
+async fn effects_are_issued_in_journal_order() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let created = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });
@@ -183,21 +183,21 @@ async fn orders_go_out_in_the_order_of_the_journal() {
     let cancelled = cancelled.await.unwrap().unwrap();
     assert_eq!(bench.disk.tries(), 1, "one transaction");
     assert!(created.seq < cancelled.seq);
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for _ in 0..3 {
-        told.push(match bench.order().await {
+        seen.push(match bench.order().await {
             Order::Do(_, effect) => serde_json::to_value(&effect).unwrap()["effect"].to_string(),
             Order::Over(scope) => format!("over: {scope:?}"),
         });
     }
     let over = "over: Attempt(AttemptId(1))";
-    assert_eq!(told, ["\"prepare_plan\"", "\"prepare_checkout\"", over]);
+    assert_eq!(seen, ["\"prepare_plan\"", "\"prepare_checkout\"", over]);
     bench.stop().await;
 }
 
-/// What came before the stop is stored and answered; what comes after is refused in words.
+/// Inputs before the stop are stored and answered; later ones are rejected with a message.
 #[tokio::test]
-async fn a_stop_keeps_what_came_before_it() {
+async fn a_stop_keeps_earlier_inputs() {
     let mut bench = Bench::new();
     let handle = bench.handle.clone();
     let before = tokio::spawn(async move { handle.command(Actor::Person, plan()).await });

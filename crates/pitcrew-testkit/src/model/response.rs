@@ -1,4 +1,4 @@
-//! What the model does next in a conversation.
+//! Determines the model's next response in a conversation.
 
 use super::{
     conversation::{Conversation, Item, tokens_in},
@@ -11,12 +11,12 @@ use std::{
 };
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Outcome {
-    /// How long to wait before it.
+pub(super) struct ModelResponse {
+    /// The delay before it.
     pub delay: Duration,
-    /// What has to be let go before it.
+    /// The hold that must be released before it.
     pub hold: Option<String>,
-    /// The prompt whose script is done, and how many of its steps were done before.
+    /// The prompt whose script runs, and the number of completed steps.
     pub place: Option<(String, usize)>,
     pub answer: Result<Reply, Failure>,
 }
@@ -29,20 +29,20 @@ pub(super) struct Reply {
     pub tokens: Tokens,
 }
 
-/// Decides what comes next. `fails` is asked whether a failure happens, with a number that stands
-/// for this place in this conversation.
-pub(super) fn outcome(
+/// Determines the next response. `fails` returns whether a failure occurs, given a number for this
+/// position in this conversation.
+pub(super) fn response(
     conversation: &Conversation,
     fails: impl Fn(u64, &Failure) -> bool,
-) -> Outcome {
-    // Agents also ask for titles and summaries. They offer no tools then, and get no steps.
+) -> ModelResponse {
+    // Agents also request titles and summaries. Those requests offer no tools, and get no steps.
     if conversation.tools.is_empty() {
         return said(conversation, "Scripted");
     }
     match find(conversation) {
         Some(Ok(place)) => {
-            let outcome = step(conversation, &place, fails);
-            Outcome { place: Some((place.prompt, place.done_count)), ..outcome }
+            let response = step(conversation, &place, fails);
+            ModelResponse { place: Some((place.prompt, place.done_count)), ..response }
         }
         Some(Err(reason)) => failed(reason),
         None => said(conversation, "There is no script in this conversation."),
@@ -51,53 +51,53 @@ pub(super) fn outcome(
 
 fn step(
     conversation: &Conversation,
-    place: &Place,
+    place: &ScriptPosition,
     fails: impl Fn(u64, &Failure) -> bool,
-) -> Outcome {
-    let mut next = Next::default();
+) -> ModelResponse {
+    let mut next = ResponseDraft::default();
     let mut acts_left = place.done_count;
     for (index, step) in place.steps.iter().enumerate() {
         match step {
-            Step::Aside(aside) => next.hear(aside),
+            Step::Aside(aside) => next.add_aside(aside),
             Step::Act(act) if tools::is_left_out(act, &conversation.tools) => {}
             Step::Act(_) if acts_left > 0 => {
                 acts_left -= 1;
-                next = Next::default();
+                next = ResponseDraft::default();
             }
             Step::Act(act) => {
                 let root = root(conversation);
                 return match tools::call(act, &conversation.tools, root.as_deref()) {
-                    Ok(call) => next.outcome(conversation, Some(call)),
+                    Ok(call) => next.response(conversation, Some(call)),
                     Err(reason) => failed(reason),
                 };
             }
             Step::Fail(_) if acts_left > 0 => {}
             Step::Fail(failure) if !fails(place.number(index), failure) => {}
             Step::Fail(failure) => {
-                let Next { delay, hold, .. } = next;
-                return Outcome { delay, hold, place: None, answer: Err(failure.clone()) };
+                let ResponseDraft { delay, hold, .. } = next;
+                return ModelResponse { delay, hold, place: None, answer: Err(failure.clone()) };
             }
         }
     }
     if next.text.is_empty() {
         "The script has ended.".clone_into(&mut next.text);
     }
-    next.outcome(conversation, None)
+    next.response(conversation, None)
 }
 
-/// The script cannot be followed.
-fn failed(message: String) -> Outcome {
+/// The script is invalid.
+fn failed(message: String) -> ModelResponse {
     let failure = Failure { status: 400, reset_s: None, once: false, message };
-    Outcome { delay: Duration::ZERO, hold: None, place: None, answer: Err(failure) }
+    ModelResponse { delay: Duration::ZERO, hold: None, place: None, answer: Err(failure) }
 }
 
-fn said(conversation: &Conversation, text: &str) -> Outcome {
-    Next { text: text.to_owned(), ..Next::default() }.outcome(conversation, None)
+fn said(conversation: &Conversation, text: &str) -> ModelResponse {
+    ResponseDraft { text: text.to_owned(), ..ResponseDraft::default() }.response(conversation, None)
 }
 
-/// The answer that is being put together.
+/// The response that is being assembled.
 #[derive(Default)]
-struct Next {
+struct ResponseDraft {
     delay: Duration,
     hold: Option<String>,
     thought: String,
@@ -105,8 +105,8 @@ struct Next {
     tokens: Option<Tokens>,
 }
 
-impl Next {
-    fn hear(&mut self, aside: &Aside) {
+impl ResponseDraft {
+    fn add_aside(&mut self, aside: &Aside) {
         match aside {
             Aside::Say(text) => self.text.push_str(text),
             Aside::Think(text) => self.thought.push_str(text),
@@ -116,7 +116,7 @@ impl Next {
         }
     }
 
-    fn outcome(self, conversation: &Conversation, call: Option<Call>) -> Outcome {
+    fn response(self, conversation: &Conversation, call: Option<Call>) -> ModelResponse {
         let Self { delay, hold, thought, text, tokens } = self;
         let tokens = tokens.unwrap_or_else(|| {
             let called = call.as_ref().map_or(0, |it| it.input.to_string().len());
@@ -124,19 +124,19 @@ impl Next {
             Tokens { input: conversation.tokens_count(), output, cached: 0 }
         });
         let answer = Ok(Reply { thought, text, call, tokens });
-        Outcome { delay, hold, place: None, answer }
+        ModelResponse { delay, hold, place: None, answer }
     }
 }
 
-/// Where a conversation stands in its script.
-struct Place {
+/// The position of a conversation in its script.
+struct ScriptPosition {
     steps: Vec<Step>,
-    /// The steps of this many tool calls are done.
+    /// The steps of this many tool calls are complete.
     done_count: usize,
     prompt: String,
 }
 
-impl Place {
+impl ScriptPosition {
     fn number(&self, index: usize) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.prompt, self.done_count, index).hash(&mut hasher);
@@ -144,10 +144,10 @@ impl Place {
     }
 }
 
-/// The newest script counts, and within it the block for the newest prompt.
+/// The newest script applies, and within it the block for the newest prompt.
 ///
-/// Agents put texts of their own between the messages: those that no block waits for are nothing new.
-fn find(conversation: &Conversation) -> Option<Result<Place, String>> {
+/// Agents insert their own texts between the messages: texts that no block waits for are ignored.
+fn find(conversation: &Conversation) -> Option<Result<ScriptPosition, String>> {
     let prompts = || {
         let items = conversation.items.iter().enumerate().rev();
         items.filter_map(|(index, item)| match item {
@@ -171,7 +171,7 @@ fn find(conversation: &Conversation) -> Option<Result<Place, String>> {
         Item::User(text) => text.clone(),
         Item::ToolResult => String::new(),
     };
-    Some(Ok(Place { steps, done_count: done.count(), prompt }))
+    Some(Ok(ScriptPosition { steps, done_count: done.count(), prompt }))
 }
 
 /// The steps of the last block that waits for something in the text.
@@ -185,7 +185,7 @@ fn always(script: &Script) -> Vec<Step> {
     blocks.flat_map(|it| it.steps.clone()).collect()
 }
 
-/// What agents and we write before the name of the session's folder.
+/// Phrases that precede the path of the session's folder.
 const ROOT_MARKS: &[&str] = &[
     "Your checkout is ",
     "orking directory: ",
@@ -196,7 +196,7 @@ const ROOT_MARKS: &[&str] = &[
     "directory: ",
 ];
 
-/// The session's folder, if anything in the conversation names it.
+/// The session's folder, if the conversation contains it.
 fn root(conversation: &Conversation) -> Option<String> {
     let prompts = conversation.items.iter().filter_map(|it| match it {
         Item::User(text) => Some(text.as_str()),

@@ -1,10 +1,10 @@
-//! The writer's thread: takes batches, commits them, and only then answers and acts.
+//! The writer's thread: commits inputs in batches, and only then replies and issues effects.
 
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    boot::First,
+    boot::InitialInputs,
     clock,
     handle::{Accepted, Envelope, Message, Reply},
     log::Log,
@@ -17,14 +17,14 @@ use pitcrew_writer::{Committed, Order, Writer, is_said_once, over};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
-/// Inputs that share one transaction at most.
+/// The largest number of inputs in one transaction.
 const BATCH_MAX: usize = 256;
 
-/// How long to wait before what the journal had no room for is tried again.
+/// How long to wait before retrying what did not fit into the journal.
 const RETRY_MS: u64 = 1_000;
 
-/// Everything the writer's thread holds besides the writer.
-pub struct Turnstile {
+/// Everything the writer's thread owns except the writer.
+pub struct WriterLoop {
     pub inputs: mpsc::Receiver<Message>,
     pub published: Arc<Published>,
     pub orders: mpsc::UnboundedSender<Order>,
@@ -32,20 +32,20 @@ pub struct Turnstile {
     pub log: Arc<Log>,
 }
 
-impl Turnstile {
-    /// Runs until it is told to stop, or every handle is gone. What came before that is stored.
-    /// Hears `first` before anything else, and waits for it. Gives the writer back: the journal
-    /// stays locked for as long as somebody keeps it.
+impl WriterLoop {
+    /// Runs until it is stopped or every handle is dropped; earlier inputs are stored. Waits for
+    /// `first` and processes it before anything else. Returns the writer, which holds the journal's
+    /// lock.
     pub fn run<J: Journal>(
         mut self,
         mut writer: Writer<J>,
-        first: oneshot::Receiver<First>,
+        first: oneshot::Receiver<InitialInputs>,
     ) -> Writer<J> {
         let mut messages = Vec::new();
-        // Drivers' words that the journal had no room for. Bounded by the effects that are open
-        // and by what agents may ask at a time.
+        // Drivers' signals that the journal had no room for. Bounded by the open effects and the
+        // agents' open requests.
         let mut unstored: Vec<Envelope> = Vec::new();
-        if let Ok(First { at, signals, orders }) = first.blocking_recv() {
+        if let Ok(InitialInputs { at, signals, orders }) = first.blocking_recv() {
             if !signals.is_empty() {
                 let batch = signals.into_iter().map(Envelope::signal).collect();
                 unstored = self.commit(&mut writer, at, batch);
@@ -55,7 +55,7 @@ impl Turnstile {
                 unstored = self.commit(&mut writer, clock::now(), batch);
             }
         }
-        self.tell_due(writer.state(), next_due(writer.state()));
+        self.publish_due(writer.state(), next_due(writer.state()));
         while self.inputs.blocking_recv_many(&mut messages, BATCH_MAX) > 0 {
             let (mut inputs, mut looks) = (Vec::new(), Vec::new());
             for message in messages.drain(..) {
@@ -66,7 +66,7 @@ impl Turnstile {
                 }
             }
             if !inputs.is_empty() {
-                // What is older than what just came goes first.
+                // Older inputs first.
                 let batch = std::mem::take(&mut unstored).into_iter().chain(inputs).collect();
                 unstored = self.commit(&mut writer, clock::now(), batch);
             }
@@ -77,7 +77,7 @@ impl Turnstile {
         writer
     }
 
-    /// Takes one batch all the way; gives back what has to be tried again.
+    /// Processes one batch; returns the inputs that need a retry.
     fn commit<J: Journal>(
         &mut self,
         writer: &mut Writer<J>,
@@ -90,31 +90,31 @@ impl Turnstile {
         self.published.publish(&committed.entries);
         self.log.entries(&self.published.views().board, &committed.entries);
         fail::fail_point!("published", |_| std::process::abort());
-        self.send_orders(&committed);
+        self.send_effects(&committed);
         fail::fail_point!("ordered", |_| std::process::abort());
         let due = if committed.is_stored {
             next_due(writer.state())
         } else {
-            // What is due now would only fail again.
+            // Something that is due now would only fail again.
             Some(clock::now().plus(RETRY_MS))
         };
-        self.tell_due(writer.state(), due);
+        self.publish_due(writer.state(), due);
         reply(batch, committed, before)
     }
 
-    fn tell_due(&self, state: &State, due: Option<Timestamp>) {
+    fn publish_due(&self, state: &State, due: Option<Timestamp>) {
         self.published.set_busy(due.is_some() || !state.effects.is_empty());
         self.due.send_replace(due);
     }
 
-    /// Never waits: what bounds the queue is how many effects the kernel has open.
-    fn send_orders(&self, committed: &Committed) {
+    /// Never waits: the kernel limits the number of open effects.
+    fn send_effects(&self, committed: &Committed) {
         let mut effects = committed.effects.iter().peekable();
         for entry in &committed.entries {
             if let Some(scope) = over(&entry.event) {
                 self.orders.send(Order::Over(scope)).ok();
             }
-            // Effects are numbered after the entries that asked for them.
+            // An effect has the number of the entry that caused it.
             if let Some((id, effect)) = effects.next_if(|it| it.0.0 == entry.seq.0) {
                 self.orders.send(Order::Do(*id, Box::new(effect.clone()))).ok();
             }
@@ -122,19 +122,19 @@ impl Turnstile {
     }
 }
 
-/// Answers whoever waits; gives back what nobody waits for and must not be lost.
+/// Replies to the senders; returns inputs without a waiting sender that must not be lost.
 fn reply(batch: Vec<Envelope>, committed: Committed, before: Seq) -> Vec<Envelope> {
     let Committed { verdicts, entries, is_stored, .. } = committed;
     let mut again = Vec::new();
     for (envelope, verdict) in batch.into_iter().zip(verdicts) {
         match envelope.reply {
-            // Who asked may have gone away; the verdict stands all the same.
+            // The sender may be gone; the verdict is valid all the same.
             Reply::To(sender) => drop(sender.send(verdict.map(|range| Accepted {
                 seq: Seq(before.0 + range.end as u64),
                 entries: entries[range].to_vec(),
             }))),
-            Reply::Nobody if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
-            Reply::Nobody => {}
+            Reply::Ignore if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
+            Reply::Ignore => {}
         }
     }
     again

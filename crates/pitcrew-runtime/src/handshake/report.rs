@@ -1,31 +1,31 @@
-//! What an agent told of itself, as its spool has it.
+//! What an agent reported about itself, read from its spool.
 
 use pitcrew_process::{SpoolReader, SpoolRecord};
 use serde_json::Value;
 use std::path::Path;
 
-/// Names of an agent that are kept at most, and their bytes: it may say anything.
+/// Limits for the names an agent lists, which may be anything.
 const NAMES_MAX: usize = 100;
 const NAME_BYTES_MAX: usize = 200;
 
-/// What was heard.
+/// The agent's answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// From the request to the answer to `initialize`; the program starts in this time.
+pub struct AgentReport {
+    /// From the `initialize` request to its answer; includes the start of the program.
     pub initialize_ms: Option<u64>,
-    /// From the request to the answer to `session/new`.
+    /// From the `session/new` request to its answer.
     pub session_ms: Option<u64>,
-    /// Its version, in its own words.
+    /// Its own description of its version.
     pub version: Option<String>,
-    /// The ways to log in that it offers.
+    /// The login methods that it offers.
     pub logins: Vec<String>,
     pub modes: Choice,
     pub models: Choice,
     /// The error with which it answered a request.
-    pub refused: Option<Refused>,
+    pub refused: Option<RequestError>,
 }
 
-/// What can be chosen, and what is chosen.
+/// The available choices, and the current one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     pub current: Option<String>,
@@ -33,49 +33,50 @@ pub struct Choice {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RequestError {
     pub method: String,
     pub code: Option<i64>,
     pub message: String,
 }
 
 /// A request of ours that waits for its answer.
-struct Asked {
+struct PendingRequest {
     id: Value,
     method: String,
     at_ms: u64,
 }
 
-/// What the agent of a spool said. A spool that cannot be read has nothing to tell.
-pub(super) fn hear(spool: &Path) -> Heard {
-    let mut heard = Heard::default();
-    let mut asked: Vec<Asked> = Vec::new();
-    let Ok(mut reader) = SpoolReader::open(spool) else { return heard };
+/// Reads an agent's answers from a spool. Empty if the spool cannot be read.
+pub(super) fn read(spool: &Path) -> AgentReport {
+    let mut report = AgentReport::default();
+    let mut asked: Vec<PendingRequest> = Vec::new();
+    let Ok(mut reader) = SpoolReader::open(spool) else { return report };
     while let Ok(Some(record)) = reader.read() {
         match record {
             SpoolRecord::Input { time_ms, line, .. } => asked.extend(request(&line, time_ms)),
             SpoolRecord::Output { time_ms, line, .. } => {
                 let Ok(answer) = serde_json::from_str::<Value>(&line) else { continue };
-                let is_answered = |it: &Asked| it.id == answer["id"] && answer["method"].is_null();
+                let is_answered =
+                    |it: &PendingRequest| it.id == answer["id"] && answer["method"].is_null();
                 let Some(at) = asked.iter().position(is_answered) else { continue };
-                heard.answer(&asked.swap_remove(at), &answer, time_ms);
+                report.answer(&asked.swap_remove(at), &answer, time_ms);
             }
             SpoolRecord::Garbage { .. } => {}
         }
     }
-    heard
+    report
 }
 
-fn request(line: &str, at_ms: u64) -> Option<Asked> {
+fn request(line: &str, at_ms: u64) -> Option<PendingRequest> {
     let frame: Value = serde_json::from_str(line).ok()?;
     let method = frame["method"].as_str()?.to_owned();
-    (!frame["id"].is_null()).then(|| Asked { id: frame["id"].clone(), method, at_ms })
+    (!frame["id"].is_null()).then(|| PendingRequest { id: frame["id"].clone(), method, at_ms })
 }
 
-impl Heard {
-    fn answer(&mut self, asked: &Asked, answer: &Value, time_ms: u64) {
+impl AgentReport {
+    fn answer(&mut self, asked: &PendingRequest, answer: &Value, time_ms: u64) {
         if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
-            self.refused = Some(Refused {
+            self.refused = Some(RequestError {
                 method: asked.method.clone(),
                 code: error["code"].as_i64(),
                 message: text(&error["message"]).unwrap_or_default(),
@@ -104,7 +105,7 @@ impl Heard {
     }
 }
 
-/// An option of the session of this category, or what stood there before there were options.
+/// A session option of this category, or its predecessor in older protocol versions.
 fn choice(session: &Value, category: &str, old: (&str, &str, &str, &str)) -> Choice {
     let options = session["configOptions"].as_array().into_iter().flatten();
     if let Some(option) = options.into_iter().find(|it| it["category"] == category) {
