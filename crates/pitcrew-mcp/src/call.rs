@@ -84,35 +84,35 @@ pub enum ToolCall {
         to: Addressee,
         reply_to: Option<MessageId>,
     },
-    /// What is this, in code that is not the caller's?
+    /// Looks up a symbol outside the caller's region.
     Query {
         symbol: String,
         context: String,
     },
 }
 
-/// A tool call that cannot be read. The caller is a model: every text says what to send instead.
+/// Why a tool call cannot be parsed. The caller is a model: every text says what to send instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolCallError {
-    /// Which there are depends on the caller, whom nobody knows here.
+    /// Does not list the tools: they depend on the caller, which is unknown here.
     #[error("there is no tool `{name}`")]
     UnknownTool { name: String },
     #[error("the arguments of `{tool}` must be a JSON object, such as {example}")]
     NoObject { tool: &'static str, example: &'static str },
     #[error("`{tool}` needs `{key}`: {what}, such as {example}")]
     Missing { tool: &'static str, key: &'static str, what: &'static str, example: &'static str },
-    #[error("`{tool}` takes no `{key}`; did you mean `{near}`?")]
+    #[error("`{tool}` has no argument `{key}`; did you mean `{near}`?")]
     Misspelt { tool: &'static str, key: String, near: String },
-    #[error("there is no {kind} `{name}`; `orchestrator_list_workers` lists them with their ids")]
+    #[error("there is no {kind} `{name}`; call `orchestrator_list_workers` for the ids")]
     Unnamed { kind: &'static str, name: String },
-    #[error("`{name}` is the name of more than one {kind}: {ids}; give the id of one of them")]
+    #[error("`{name}` is the name of more than one {kind}: {ids}; send the id of one of them")]
     Ambiguous { kind: &'static str, name: String, ids: String },
     #[error("`{key}` of `{tool}` is {found}; it must be {allowed}")]
     Wrong { tool: &'static str, key: String, found: String, allowed: &'static str },
 }
 
 impl ToolCall {
-    /// Without names: plans and tasks are known by their ids.
+    /// Parses a call that names plans and tasks by their ids.
     pub fn parse(name: &str, arguments: &Value) -> Result<Self, ToolCallError> {
         Self::parse_named(name, arguments, &())
     }
@@ -146,14 +146,14 @@ impl ToolCall {
             DECIDE_PERMISSIONS => a2a::decide_permissions(arguments),
             NOTIFY_ORCHESTRATOR => a2a::notify(arguments),
             QUERY => query::query(arguments),
-            other => unreachable!("the catalogue has {other}, and nobody reads it"),
+            other => unreachable!("the catalogue lists {other}, which has no parser"),
         }?;
         arguments.check_spelling()?;
         Ok(call)
     }
 }
 
-/// What callers name a task by.
+/// The keys under which callers send the id of a task.
 const TASK: &[&str] = &["task", "taskid", "id", "subtask", "subtaskid", "name"];
 
 #[cfg(test)]

@@ -94,8 +94,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
             .with_instructions(match self.orchestrator.guest() {
-                Guest::Worker => TO_WORKERS,
-                Guest::Client => TO_CLIENTS,
+                Guest::Worker => WORKER_INSTRUCTIONS,
+                Guest::Client => CLIENT_INSTRUCTIONS,
             })
     }
 
@@ -190,21 +190,20 @@ fn no_method(name: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
-const TO_WORKERS: &str = "Pitcrew runs a crew of coding agents on one git repository. A worker \
-    ends its task with exactly one call of the tool for that, orchestrator_complete_task or \
-    a2a_subtask_complete. a2a_notify_orchestrator reports status or asks a question. \
-    orchestrator_list_workers shows what is going on.";
+const WORKER_INSTRUCTIONS: &str = "\
+Pitcrew runs a crew of coding agents on one git repository. You are one of them.
+End your task with exactly one call: orchestrator_complete_task, or a2a_subtask_complete in a sub-task.
+Report status or ask a question with a2a_notify_orchestrator.
+See the plan with orchestrator_list_workers.";
 
-const TO_CLIENTS: &str = "Pitcrew runs a crew of coding agents on one git repository, each in a \
-    checkout of its own. You are outside of the crew and drive it. For work in several steps, \
-    hand in a plan with orchestrator_save_plan: it runs when the person has approved it \
-    (`pitcrew approve`), and orchestrator_add_plan_task adds to it. orchestrator_deploy_task \
-    starts a task that waits for that. For a piece of work on the side, \
-    a2a_spawn_subtask or a2a_spawn_parallel_subtasks hand out sub-tasks, where you are shown them; \
-    a2a_list_agents says to whom. a2a_await_subtasks waits for their results, and \
-    a2a_get_subtask_results looks without waiting. How a plan does is told by \
-    orchestrator_list_workers: ask again until it has ended. You approve and land nothing: tell \
-    the person which plan is done, and that `pitcrew land` takes it to their branch.";
+const CLIENT_INSTRUCTIONS: &str = "\
+Pitcrew runs a crew of coding agents on one git repository, each in its own checkout. You drive the crew from outside.
+For work in several steps, create a plan with orchestrator_save_plan. It runs when the person approves it (`pitcrew approve`).
+Extend a plan with orchestrator_add_plan_task. Start a task that waits for its deployment with orchestrator_deploy_task.
+For a single piece of work, use a2a_spawn_subtask or a2a_spawn_parallel_subtasks, if listed. Choose an agent with a2a_list_agents.
+Wait for results with a2a_await_subtasks, or read them without waiting with a2a_get_subtask_results.
+Follow a plan with orchestrator_list_workers. Call it again until the plan has ended.
+You cannot approve or land. When a plan is done, tell the person its id, and that `pitcrew land` merges it into their branch.";
 
 /// Waits for the call. A client that gave a token for it hears meanwhile that it goes on.
 async fn told_of_progress<T>(

@@ -114,7 +114,7 @@ impl<'a> Toolbox<'a> {
         let called = match (found, &call.arguments) {
             (None, _) => {
                 let names: Vec<&str> = self.offered.iter().map(|it| it.0.name.as_str()).collect();
-                Err(format!("there is no such tool; there are: {}", names.join(", ")))
+                Err(format!("there is no such tool; your tools are: {}", names.join(", ")))
             }
             (Some(_), Err(raw)) => {
                 let raw = text::cut(raw, 200);

@@ -121,7 +121,7 @@ async fn arguments_that_are_no_json_and_tools_that_nobody_offered_get_an_error()
         .map(|it| it["content"].as_str().expect("a text"))
         .collect();
     assert_eq!(results[0], "error: the arguments must be a JSON object, and are: {\"path\": ");
-    assert!(results[1].starts_with("error: there is no such tool; there are: read_file, "));
+    assert!(results[1].starts_with("error: there is no such tool; your tools are: read_file, "));
     assert!(results[2].contains("no such tool") && results[3].contains("must be a JSON object"));
     let sent_back = &heard.iter().find(|it| it["role"] == "assistant").expect("it")["tool_calls"];
     let arguments =

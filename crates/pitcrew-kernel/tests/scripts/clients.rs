@@ -96,18 +96,27 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
               | Do write.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: src/a. What you change elsewhere is refused, and the attempt fails.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: src/a. Changes elsewhere are refused, and the attempt fails.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
               |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | ## Code outside your region
+              | Do not read files outside your region. Look up what you need instead: it is free.
+              | For a type, a function or a constant, call `a2a_query` with its name as `symbol` and the import line or the path as `context`.
+              | You get its signature, its fields and its location.
+              | If you do not have this tool, write a line `NEED: NAME from PATH` outside of code blocks and end your turn. The answer is in your next prompt.
               |
               | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              | When the task is done, call `orchestrator_complete_task` with a `summary` of what you changed.
+              | If you finished only part of it, add `"outcome": "partial"` and say what is missing.
+              | If it cannot be done, add `"outcome": "failed"` and say why.
+              | If you do not have this tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'
+              | Do not just end your turn: without this call the task is not done.
               |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              | If you need a person to decide something, call `a2a_notify_orchestrator` with kind `question`, then end your turn.
+              | The answer is in your next prompt.
             > uses worker-1 200
               worker-1 has used 100 + 100 tokens, 0 cached, $0.00
               worker-1 running -> waiting_permission (plan-1 has used 200 of 100 tokens)
@@ -142,12 +151,19 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
               | Do look.
               |
               | ## Where you work
-              | You are in /checkouts/attempt-1. Change nothing: whatever you leave changed there is refused, and the attempt fails. What you find out goes into your summary.
+              | You are in /checkouts/attempt-1.
+              | Do not change files: if you leave a change, it is refused and the attempt fails.
+              | Report what you find in your summary.
               |
               | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              | When the task is done, call `orchestrator_complete_task` with a `summary` of what you changed.
+              | If you finished only part of it, add `"outcome": "partial"` and say what is missing.
+              | If it cannot be done, add `"outcome": "failed"` and say why.
+              | If you do not have this tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'
+              | Do not just end your turn: without this call the task is not done.
               |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              | If you need a person to decide something, call `a2a_notify_orchestrator` with kind `question`, then end your turn.
+              | The answer is in your next prompt.
         "#]],
     );
     let mut script = crate::script::Script::default();

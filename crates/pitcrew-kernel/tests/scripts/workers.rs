@@ -287,17 +287,18 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
             > answer request-1 tabs
               rejected: request-1 is answered already; `pitcrew inbox` lists what waits
             > show prompt worker-1
-              | Your question was answered. The question and the answer stand between the tags of pitcrew:57447ca4394379c3.
+              | Your question was answered.
+              | The question and the answer are in the <pitcrew:7bafbf123535b7c4> blocks.
               |
-              | <pitcrew:57447ca4394379c3 kind="question">
+              | <pitcrew:7bafbf123535b7c4 kind="question">
               | > tabs or spaces?
-              | </pitcrew:57447ca4394379c3>
+              | </pitcrew:7bafbf123535b7c4>
               |
-              | <pitcrew:57447ca4394379c3 kind="answer">
+              | <pitcrew:7bafbf123535b7c4 kind="answer">
               | > spaces
-              | </pitcrew:57447ca4394379c3>
+              | </pitcrew:7bafbf123535b7c4>
               |
-              | Go on with your task.
+              | Continue your task.
         "#]],
     );
 }

@@ -96,14 +96,18 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
               | Do a.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: ui. What you change elsewhere is refused, and the attempt fails.
-              | Shared with other tasks, where you must: Cargo.lock.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: ui. Changes elsewhere are refused, and the attempt fails.
+              | Change these shared paths only if you must: Cargo.lock.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
               |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | ## Code outside your region
+              | Do not read files outside your region. Look up what you need instead: it is free.
+              | For a type, a function or a constant, call `a2a_query` with its name as `symbol` and the import line or the path as `context`.
+              | You get its signature, its fields and its location.
+              | If you do not have this tool, write a line `NEED: NAME from PATH` outside of code blocks and end your turn. The answer is in your next prompt.
         "#]],
     );
 }
@@ -124,10 +128,11 @@ fn without_a_region_nothing_lies_outside() {
               | Do a.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: the whole repository. Changes elsewhere are refused, and the attempt fails.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
         "#]],
     );
 }

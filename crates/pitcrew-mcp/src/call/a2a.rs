@@ -72,7 +72,7 @@ fn subtask(arguments: &Arguments) -> Result<SubtaskAsked, ToolCallError> {
         (arguments.text("script", &["script"])?, arguments.text("command", &["command", "cmd"])?);
     let prompt = arguments.text("prompt", &["prompt", "task", "instructions", "description"])?;
     let prompt = prompt.or_else(|| command.clone().or_else(|| script.clone()));
-    let missing = || arguments.missing("prompt", "a text that is not empty");
+    let missing = || arguments.missing("prompt", "a non-empty string");
     Ok(SubtaskAsked {
         agent: agent(arguments)?,
         prompt: prompt.ok_or_else(missing)?,
@@ -90,9 +90,9 @@ fn subtask(arguments: &Arguments) -> Result<SubtaskAsked, ToolCallError> {
 
 fn agent(arguments: &Arguments) -> Result<AgentRef, ToolCallError> {
     let value = arguments.find(&["agent", "agenttype", "agentname", "backend"]);
-    let value = value.ok_or_else(|| arguments.missing("agent", "a name of `a2a_list_agents`"))?;
+    let value = value.ok_or_else(|| arguments.missing("agent", "a name from `a2a_list_agents`"))?;
     let agent = value.as_str().and_then(|it| it.trim().parse().ok());
-    agent.ok_or_else(|| arguments.wrong("agent", value, "a name of `a2a_list_agents`"))
+    agent.ok_or_else(|| arguments.wrong("agent", value, "a name from `a2a_list_agents`"))
 }
 
 fn workspace(arguments: &Arguments) -> Result<Option<WorkspaceAsked>, ToolCallError> {
@@ -148,7 +148,7 @@ pub fn pull(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
         [] => Err(arguments.missing("id", "an id")),
         [..] => {
             let given = arguments.find(IDS).unwrap_or(&Value::Null);
-            Err(arguments.wrong("id", given, "one sub-task: what conflicts is told of each"))
+            Err(arguments.wrong("id", given, "one sub-task: call once for each"))
         }
     }
 }
@@ -186,7 +186,7 @@ pub fn decide_permissions(arguments: &Arguments) -> Result<ToolCall, ToolCallErr
 }
 
 pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
-    let words = "a text that is not empty";
+    let words = "a non-empty string";
     let keys = &["message", "text", "content", "question", "status"];
     let message = arguments.words(keys, limits::SUMMARY_BYTES_MAX);
     let message = message.ok_or_else(|| arguments.missing("message", words))?;
@@ -232,6 +232,6 @@ fn reply_to(arguments: &Arguments) -> Result<Option<MessageId>, ToolCallError> {
     let keys = &["replyto", "inreplyto", "messageid"];
     let Some(value) = arguments.find(keys) else { return Ok(None) };
     let id = value.as_str().and_then(|it| it.trim().parse().ok());
-    let allowed = "the id of a message that you were given, such as `message-4`";
+    let allowed = "the id of a message that you received, such as `message-4`";
     id.map(Some).ok_or_else(|| arguments.wrong("reply_to", value, allowed))
 }

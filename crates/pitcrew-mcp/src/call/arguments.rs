@@ -103,7 +103,7 @@ impl<'a> Arguments<'a> {
                 Err(self.wrong(key, value, "shorter"))
             }
             Some(text) => Ok(Some(text.to_owned())),
-            None => Err(self.wrong(key, value, "a text")),
+            None => Err(self.wrong(key, value, "a string")),
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Arguments<'a> {
     /// A list of texts; one text is a list of one.
     pub fn texts(&self, key: &'static str, keys: &[&str]) -> Result<Vec<String>, ToolCallError> {
         let Some(value) = self.find(keys) else { return Ok(Vec::new()) };
-        let wrong = || self.wrong(key, value, "a list of texts");
+        let wrong = || self.wrong(key, value, "a list of strings");
         match value {
             Value::String(one) => Ok(vec![one.clone()]),
             Value::Array(several) if several.len() <= ITEMS_MAX => {
@@ -142,7 +142,7 @@ impl<'a> Arguments<'a> {
             return value.as_u64().map(Some).ok_or_else(wrong);
         }
         let Some(value) = self.find(keys) else { return Ok(None) };
-        let wrong = || self.wrong(key, value, "a time such as `10m` or `90s`");
+        let wrong = || self.wrong(key, value, "a duration such as `10m` or `90s`");
         let seconds = match value {
             Value::Number(number) => number.as_u64().and_then(|it| it.checked_mul(1_000)),
             Value::String(words) => time(words.trim()),
@@ -186,7 +186,7 @@ impl<'a> Arguments<'a> {
 }
 
 pub const TASK_ID: &str =
-    "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
+    "an id such as `task-7` or `subtask-7`; call `orchestrator_list_workers` for the ids";
 const ITEMS_MAX: usize = 1_000;
 
 /// Short names are near to too many others.

@@ -17,7 +17,7 @@ pub fn save_plan(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let Some(tasks) = tasks else {
         let text = arguments.find(&["plan", "toml", "text", "content"]).and_then(Value::as_str);
         let text = text.filter(|it| !it.trim().is_empty());
-        let needed = "the plan as TOML text, or `name` and `tasks`";
+        let needed = "the plan as TOML, or `name` and `tasks`";
         let text = text.ok_or_else(|| arguments.missing("plan", needed))?;
         return Ok(ToolCall::SavePlan { text: text.to_owned() });
     };
@@ -60,7 +60,7 @@ pub fn list_workers(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
 pub fn complete(arguments: &Arguments, key: &'static str) -> Result<ToolCall, ToolCallError> {
     let keys = &[key, "summary", "output", "result", "message"];
     let summary = arguments.words(keys, limits::SUMMARY_BYTES_MAX);
-    let summary = summary.ok_or_else(|| arguments.missing(key, "a text that is not empty"))?;
+    let summary = summary.ok_or_else(|| arguments.missing(key, "a non-empty string"))?;
     let claim = match arguments.find(&["outcome", "status"]) {
         None => Claim::Success,
         Some(value) => match letters(value.as_str().unwrap_or_default()).as_str() {

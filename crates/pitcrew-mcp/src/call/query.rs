@@ -20,7 +20,7 @@ pub fn query(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
             let context = joined(&context, &question);
             Ok(ToolCall::Query { symbol, context })
         }
-        (None, None) => Err(arguments.missing("symbol", "the name of what you need to know")),
+        (None, None) => Err(arguments.missing("symbol", "the name to look up")),
     }
 }
 

@@ -28,7 +28,7 @@ fn a_bad_call_is_told_what_to_send() {
         "orchestrator_complete_task",
         &json!({"outcome": "failed"}),
         &expect![[
-            r#"`orchestrator_complete_task` needs `summary`: a text that is not empty, such as {"summary": "added the parser and its tests"}"#
+            r#"`orchestrator_complete_task` needs `summary`: a non-empty string, such as {"summary": "added the parser and its tests"}"#
         ]],
     );
     check(
@@ -49,7 +49,7 @@ fn a_bad_call_is_told_what_to_send() {
         "a2a_notify_orchestrator",
         &json!({"message": "x"}),
         &expect![[
-            r#"`a2a_notify_orchestrator` needs `kind`: a text that is not empty, such as {"kind": "question", "message": "which port should it use?"}"#
+            r#"`a2a_notify_orchestrator` needs `kind`: a non-empty string, such as {"kind": "question", "message": "Which port should the server use?"}"#
         ]],
     );
     check("rm_rf", &json!({}), &expect!["there is no tool `rm_rf`"]);
@@ -122,7 +122,7 @@ fn a_spawn_is_read_in_every_spelling() {
         "a2a_spawn_subtask",
         &json!({"agent": "claude"}),
         &expect![[
-            r#"`a2a_spawn_subtask` needs `prompt`: a text that is not empty, such as {"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of places", "blocking": true}"#
+            r#"`a2a_spawn_subtask` needs `prompt`: a non-empty string, such as {"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of file:line with the reason", "blocking": true}"#
         ]],
     );
     check(
@@ -149,7 +149,7 @@ fn ids_are_read_as_they_come() {
         "a2a_await_subtasks",
         &json!({"ids": ["all"]}),
         &expect![[
-            r#"`ids` of `a2a_await_subtasks` is `"all"`; it must be an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them"#
+            r#"`ids` of `a2a_await_subtasks` is `"all"`; it must be an id such as `task-7` or `subtask-7`; call `orchestrator_list_workers` for the ids"#
         ]],
     );
     check(
@@ -193,7 +193,7 @@ fn a_plan_in_json_becomes_a_plan_file() {
         "orchestrator_save_plan",
         &json!({"name": "x"}),
         &expect![[
-            r#"`orchestrator_save_plan` needs `plan`: the plan as TOML text, or `name` and `tasks`, such as {"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#
+            r#"`orchestrator_save_plan` needs `plan`: the plan as TOML, or `name` and `tasks`, such as {"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#
         ]],
     );
 }
@@ -234,20 +234,20 @@ fn a_misspelt_key_is_told_and_a_foreign_one_is_passed_over() {
     check(
         "a2a_spawn_subtask",
         &spawn,
-        &expect!["`a2a_spawn_subtask` takes no `workspaces`; did you mean `workspace`?"],
+        &expect!["`a2a_spawn_subtask` has no argument `workspaces`; did you mean `workspace`?"],
     );
     let inner = json!({"subtasks": [{"agent": "claude", "prompt": "look", "targetFile": ["a"]}]});
     check(
         "a2a_spawn_parallel_subtasks",
         &inner,
         &expect![
-            "`a2a_spawn_parallel_subtasks` takes no `targetFile`; did you mean `target_files`?"
+            "`a2a_spawn_parallel_subtasks` has no argument `targetFile`; did you mean `target_files`?"
         ],
     );
     check(
         "orchestrator_list_workers",
         &json!({"pln": "plan-3"}),
-        &expect!["`orchestrator_list_workers` takes no `pln`; did you mean `plan`?"],
+        &expect!["`orchestrator_list_workers` has no argument `pln`; did you mean `plan`?"],
     );
     let foreign = json!({"agent": "claude", "prompt": "look", "thoughts": "hm", "agentType": "x"});
     assert!(ToolCall::parse("a2a_spawn_subtask", &foreign).is_ok());

@@ -18,8 +18,8 @@ pub fn mistake(bytes: &[u8]) -> Mistake {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(value) => Mistake {
             code: ErrorCode::INVALID_REQUEST,
-            message: "this is JSON and no message of MCP; send one object with `jsonrpc` \
-                      (\"2.0\"), `id`, `method` and, where there are any, `params` as an object"
+            message: "not an MCP message; send one object with `jsonrpc` (\"2.0\"), `id`, \
+                      `method` and, if the method takes parameters, an object `params`"
                 .to_owned(),
             id: match &value["id"] {
                 id @ (Value::String(_) | Value::Number(_)) => id.clone(),
@@ -28,7 +28,7 @@ pub fn mistake(bytes: &[u8]) -> Mistake {
         },
         Err(error) => Mistake {
             code: ErrorCode::PARSE_ERROR,
-            message: format!("this is no JSON: {error}; send one JSON-RPC message, in UTF-8"),
+            message: format!("not JSON: {error}; send one JSON-RPC message in UTF-8"),
             id: Value::Null,
         },
     }
@@ -38,7 +38,7 @@ impl Mistake {
     pub fn too_long(bytes_max: usize) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
-            message: format!("this message is longer than {bytes_max} bytes, and was not read"),
+            message: format!("the message is longer than {bytes_max} bytes; send a shorter one"),
             id: Value::Null,
         }
     }
@@ -46,7 +46,7 @@ impl Mistake {
     pub fn torn(error: &dyn Error) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
-            message: format!("this message did not come whole: {error}"),
+            message: format!("the message is incomplete: {error}"),
             id: Value::Null,
         }
     }

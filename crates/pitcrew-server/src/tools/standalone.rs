@@ -40,7 +40,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     };
     let words = if changes_something {
         format!(
-            "{words}What they change is on the branch of {plan}; a person takes it with `pitcrew land {plan}`."
+            "{words}Their changes are on the branch of {plan}. To merge them, the person runs `pitcrew land {plan}`."
         )
     } else {
         words
@@ -71,7 +71,7 @@ fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refus
 /// Nobody remembers which of several clients has handed out what.
 fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
     if tasks.is_empty() {
-        return Err(Refused::Told("name the sub-tasks: `ids`, as they were told".into()));
+        return Err(Refused::Told("`ids` is missing; send the ids of the sub-tasks".into()));
     }
     Ok(tasks.to_vec())
 }

@@ -77,7 +77,7 @@ fn an_unknown_tool_is_refused_with_those_of_the_caller() {
     let call = json!({"name": "nope", "arguments": {}});
     let told = client.call("tools/call", &call).expect("a result")["content"][0]["text"].clone();
     let told = told.as_str().expect("words");
-    assert!(told.starts_with("there is no tool `nope`; there are: "), "{told}");
+    assert!(told.starts_with("there is no tool `nope`; your tools are: "), "{told}");
     assert!(told.contains("orchestrator_save_plan"), "{told}");
     // For those who work on a task.
     assert!(!told.contains("orchestrator_complete_task"), "{told}");

@@ -449,8 +449,8 @@ write plans/a.md <<END
 of the parent
 END
 refused a2a_pull_subtask_changes {{"id": "${{part}}"}}
-expect changed the same places of plans/a.md
-expect Put your own version of these files aside
+expect your changes conflict with its changes in plans/a.md
+expect save your version of these files elsewhere
 run rm plans/a.md
 tool a2a_pull_subtask_changes {{"id": "${{part}}"}}
 expect plans/a.md

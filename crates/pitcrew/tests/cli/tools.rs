@@ -20,7 +20,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let plan = json!({"name": "tidy", "tasks": [
         {"id": "first", "command": "echo 1 > core/new.txt", "region": ["core"]}]});
     let saved = tool(&sandbox, "orchestrator_save_plan", &plan, 0);
-    assert!(saved.contains("Saved as plan-1: task-1 `first`."), "{saved}");
+    assert!(saved.contains("Created plan-1: task-1 `first`."), "{saved}");
     assert!(saved.contains("pitcrew approve request-1"), "{saved}");
     let more = json!({"plan": "tidy", "id": "second", "command": "echo 2 > ui/new.txt",
         "dependsOn": ["first"]});
@@ -35,7 +35,7 @@ fn a_client_hands_in_a_plan_and_a_person_lets_it_run() {
     let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
     assert!(told.contains("task-2"), "the name is understood: {told}");
     let told = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
-    assert!(told.contains("there is no task `third`; `orchestrator_list_workers`"), "{told}");
+    assert!(told.contains("there is no task `third`; call `orchestrator_list_workers`"), "{told}");
 
     // Of several of one name the one that has not ended is meant, and there must be one such.
     let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
@@ -121,7 +121,7 @@ fn a_wrong_call_says_what_to_do() {
     let told = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
     assert!(told.contains("the base `nope` is no branch or commit"), "{told}");
     let told = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
-    assert!(told.contains("not for you") && told.contains("orchestrator_save_plan"), "{told}");
+    assert!(told.contains("you cannot use") && told.contains("orchestrator_save_plan"), "{told}");
     let told = tool(&sandbox, "levitate", &json!({}), 6);
     assert!(told.contains("no tool `levitate`"), "{told}");
     let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
@@ -203,10 +203,10 @@ fn an_agent_that_cannot_start_is_handed_nothing() {
         .expect("a file");
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
     let told = tool(&sandbox, "a2a_spawn_subtask", &asked("nobody"), 6);
-    assert!(told.contains("`nobody` cannot be started: `no-such-agent` is neither"), "{told}");
-    assert!(told.contains("ask around") && told.contains("ready are:"), "{told}");
+    assert!(told.contains("`nobody` cannot start: `no-such-agent` is neither"), "{told}");
+    assert!(told.contains("ask around") && told.contains("ready agents:"), "{told}");
     let told = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
-    assert!(told.contains("it has no model (give it a `script`"), "{told}");
+    assert!(told.contains("it has no model; send a `script`"), "{told}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(text(&board["plans"]), "", "nothing was handed out: {board}");
 }
@@ -352,7 +352,7 @@ complete done
         assert!(!prompt.contains(other), "{prompt}");
     }
     assert!(parent.contains("You may change: core."), "{parent}");
-    assert!(child.contains("Change nothing"), "{child}");
+    assert!(child.contains("Do not change files"), "{child}");
 }
 
 /// S1-033: a call that waits finds its wait again when the orchestrator was killed meanwhile.

@@ -139,7 +139,7 @@ refused a2a_spawn_parallel_subtasks <<END
 END
 refused a2a_spawn_subtask {"agent": "builtin", "prompt": "far", "workspace": "shared", "target_files": ["core/auth.rs"], "script": "complete far"}
 refused a2a_spawn_subtask {"agent": "builtin", "prompt": "new", "workspace": "shared", "target_files": ["ui/a.rs"], "script": "complete new"}
-expect make it first
+expect create an empty file or folder first
 run touch ui/a.rs
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/a.rs"], "blocking": true,

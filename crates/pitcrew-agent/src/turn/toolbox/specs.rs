@@ -1,4 +1,4 @@
-//! What a model is told about our own tools.
+//! The names, descriptions and schemas of our own tools.
 
 use crate::model::ToolSpec;
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ fn number(description: &str) -> Value {
 pub(super) fn read() -> ToolSpec {
     spec(
         "read_file",
-        "Reads a text file. A long one is cut: ask for the lines that you need.",
+        "Read a text file. A long file is cut: ask for the lines you need.",
         &["path"],
         json!({
             "path": text("The file, relative to the working directory."),
-            "first_line": number("The line to begin at; 1 if left out."),
-            "lines_count": number("How many lines; all if left out."),
+            "first_line": number("The first line. Default: 1."),
+            "lines_count": number("The number of lines. Default: all."),
         }),
     )
 }
@@ -33,11 +33,11 @@ pub(super) fn read() -> ToolSpec {
 pub(super) fn write() -> ToolSpec {
     spec(
         "write_file",
-        "Writes a whole file, with its folders. What was there is replaced.",
+        "Write a whole file. Creates missing folders and replaces existing content.",
         &["path", "content"],
         json!({
             "path": text("The file, relative to the working directory."),
-            "content": text("All of its new text."),
+            "content": text("The full new content."),
         }),
     )
 }
@@ -45,12 +45,12 @@ pub(super) fn write() -> ToolSpec {
 pub(super) fn edit() -> ToolSpec {
     spec(
         "edit_file",
-        "Replaces a text in a file. The old text must stand there exactly once, to the last space.",
+        "Replace a text in a file. The old text must occur exactly once, including whitespace.",
         &["path", "old_text", "new_text"],
         json!({
             "path": text("The file, relative to the working directory."),
-            "old_text": text("What stands there now. Add lines around it to make it unique."),
-            "new_text": text("What is to stand there instead; empty to delete it."),
+            "old_text": text("The text to replace. Include surrounding lines to make it unique."),
+            "new_text": text("The replacement. Empty deletes the old text."),
         }),
     )
 }
@@ -58,11 +58,11 @@ pub(super) fn edit() -> ToolSpec {
 pub(super) fn search() -> ToolSpec {
     spec(
         "search",
-        "Finds lines that match an extended regular expression. Ignored files are left out.",
+        "Find lines that match an extended regular expression. Skips ignored files.",
         &["pattern"],
         json!({
-            "pattern": text("The expression, as `grep -E` takes it."),
-            "path": text("The file or folder to look in; everything if left out."),
+            "pattern": text("The expression, as for `grep -E`."),
+            "path": text("The file or folder to search. Default: everything."),
         }),
     )
 }
@@ -70,20 +70,20 @@ pub(super) fn search() -> ToolSpec {
 pub(super) fn list() -> ToolSpec {
     spec(
         "list_files",
-        "Lists files, without those that are ignored.",
+        "List files. Skips ignored files.",
         &[],
-        json!({ "pattern": text("A glob such as `src/**/*.rs`; everything if left out.") }),
+        json!({ "pattern": text("A glob such as `src/**/*.rs`. Default: all files.") }),
     )
 }
 
 pub(super) fn run() -> ToolSpec {
     spec(
         "run_command",
-        "Runs a shell command in the working directory, to its end. Somebody may be asked first.",
+        "Run a shell command in the working directory and wait for its end. It may need approval.",
         &["command"],
         json!({
             "command": text("The command, for `sh -c`."),
-            "timeout_s": number("Seconds until it is stopped; 120 if left out."),
+            "timeout_s": number("Seconds until it is stopped. Default: 120."),
         }),
     )
 }
