@@ -75,7 +75,7 @@ impl Orchestrator for Log {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.0).expect("the log");
         writeln!(file, "{}", json!({ "tool": tool, "arguments": arguments })).expect("the log");
         if arguments.to_string().contains("refuse me") {
-            return Err(ToolRefusal::new("attempt-1 is over: its task went on without it"));
+            return Err(ToolRefusal::new("attempt-1 has ended: its task continued without it"));
         }
         Ok(call.acknowledgement())
     }

@@ -132,7 +132,7 @@ fn refused_v1() {
             status: TaskStatus::Running,
         }),
         &expect![[
-            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; `pitcrew cancel task-7` ends it, and what has ended can be"}"#
+            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; cancel it first with `pitcrew cancel task-7`"}"#
         ]],
     );
 }

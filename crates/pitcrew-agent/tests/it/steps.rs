@@ -128,7 +128,7 @@ async fn a_tool_is_called_and_its_answer_used() {
         expect Continue your task\nkeep next /next\nkeep all\nsave answers/first.txt\n\
         tool a2a_notify_orchestrator <<END\n{\"kind\": \"status\",\n\"message\": \"${next} ${no}\"}\nEND\n\
         refused a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"refuse me\"}\n\
-        expect attempt-1 is over\nwrite said.txt <<END\n${all}\nEND\nrun echo '${next}' > shell.txt\n\
+        expect attempt-1 has ended\nwrite said.txt <<END\n${all}\nEND\nrun echo '${next}' > shell.txt\n\
         complete it said ${next}";
     assert_ended(&stage.script(script).await);
     assert_eq!(

@@ -19,7 +19,7 @@ fn a_denied_plan_is_cancelled() {
               task-1 pending -> cancelled (cancelled)
               task-2 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already denied; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -64,9 +64,9 @@ fn only_a_person_decides() {
             > self-answer request-1 yes
               rejected: only a person may decide request-1
             > answer request-1 yes
-              rejected: request-1 is no question: use `pitcrew approve request-1` or `pitcrew deny request-1`
+              rejected: request-1 is not a question: use `pitcrew approve request-1` or `pitcrew deny request-1`
             > approve request-7
-              rejected: there is no request-7; `pitcrew inbox` lists what waits
+              rejected: there is no request-7; `pitcrew inbox` lists the open requests
         "#]],
     );
 }

@@ -52,11 +52,11 @@ fn a_program_that_is_missing_is_looked_for_once() {
         ",
         &expect![[r#"
             > fail-start worker-1 missing claude
-              attempt-1 ended: failed (agent `claude` cannot be started: not found)
-              worker-1 starting -> failed (agent `claude` cannot be started: not found)
+              attempt-1 ended: failed (cannot start agent `claude`: not found)
+              worker-1 starting -> failed (cannot start agent `claude`: not found)
               => stop worker-1
-              task-1 starting -> failed (agent `claude` cannot be started: not found)
-              task-2 queued -> failed (agent `claude` cannot be started: not found)
+              task-1 starting -> failed (cannot start agent `claude`: not found)
+              task-2 queued -> failed (cannot start agent `claude`: not found)
               task-3 queued -> starting (a slot is free)
               attempt-2 opened: task-3 #1 from base
               => prepare checkout attempt-2

@@ -57,11 +57,11 @@ fn what_the_parent_does_not_hold_goes_to_a_person() {
               request-1 at_orchestrator -> at_user (the rule is ask_user)
               worker-2 running -> waiting_permission (it asks for permission)
             > child attempt-1 approve request-1
-              rejected: request-1 is at_user: it is not yours to decide
+              rejected: request-1 is at_user: you cannot decide it
             > child attempt-2 approve request-1
-              rejected: request-1 is not a request of a sub-task of yours
+              rejected: request-1 is not a request of one of your sub-tasks
             > child attempt-1 approve request-9
-              rejected: there is no request-9; `pitcrew inbox` lists what waits
+              rejected: there is no request-9; `pitcrew inbox` lists the open requests
             > approve request-1
               request-1 at_user -> approved
               worker-2 waiting_permission -> running (a slot is free)
@@ -103,7 +103,7 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
               request-3 requested -> at_parent (task-1 may do the same itself)
               worker-4 running -> waiting_permission (it asks for permission)
             > child attempt-2 approve request-2
-              rejected: request-2 is not a request of a sub-task of yours
+              rejected: request-2 is not a request of one of your sub-tasks
             > child attempt-1 approve request-2 request-3
               request-2 at_parent -> approved
               request-3 at_parent -> approved
@@ -112,7 +112,7 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
               worker-4 waiting_permission -> running (a slot is free)
               => answer worker-4, call execute make: yes
             > child attempt-1 deny request-2
-              rejected: request-2 is approved: it is not yours to decide
+              rejected: request-2 is approved: you cannot decide it
         "#]],
     );
 }
@@ -138,7 +138,7 @@ fn a_parent_never_allows_more_than_it_holds() {
         ",
         &expect![[r#"
             > child attempt-1 approve
-              rejected: you cannot allow request-2: you would have to ask for command_execution yourself
+              rejected: you cannot approve request-2: you need permission for command_execution yourself
             > child attempt-1 deny
               request-2 at_parent -> denied
               worker-2 waiting_permission -> running (a slot is free)

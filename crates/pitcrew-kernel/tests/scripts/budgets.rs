@@ -81,10 +81,10 @@ fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
         &expect![[r#"
             > deny request-1 enough
               request-1 at_user -> denied (enough)
-              attempt-1 ended: failed (task-1 has used 100 of 100 tokens, and no more was granted)
-              worker-1 waiting_permission -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_permission -> failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              task-1 running -> failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > turn worker-1 cancelled using 100
               nothing
@@ -104,7 +104,7 @@ fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
               attempt-2 opened: task-1 #2 from saved-1, judged against base
               => prepare checkout attempt-2
             > approve request-2
-              rejected: request-2 is approved already; `pitcrew inbox` lists what waits
+              rejected: request-2 is already approved; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -172,12 +172,12 @@ fn a_plan_that_is_granted_no_more_ends_what_would_use_more() {
               request-1: plan-1 has used 100 of 100 tokens: as much once more?
             > deny request-1
               request-1 at_user -> denied
-              attempt-1 ended: failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              worker-1 waiting_permission -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_permission -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              task-3 queued -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              task-4 pending -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              task-1 running -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              task-3 queued -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              task-4 pending -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
             > turn worker-2
               => stop worker-2
         "#]],
@@ -200,10 +200,10 @@ fn no_attempt_begins_over_the_cap() {
         ",
         &expect![[r#"
             > turn worker-1 error broken using 150
-              attempt-1 ended: failed (protocol: broken)
-              worker-1 running -> failed (protocol: broken)
+              attempt-1 ended: failed (protocol error: broken)
+              worker-1 running -> failed (protocol error: broken)
               => stop worker-1
-              task-1 running -> pending (protocol: broken; again at 77 ms)
+              task-1 running -> pending (protocol error: broken; again at 77 ms)
               request-1: task-1 has used 150 of 100 tokens: as much once more?
             > stopped worker-1
               => save work of attempt-1
@@ -357,7 +357,7 @@ fn no_agent_grants_itself_more() {
             > self-approve request-1
               rejected: only a person may decide request-1
             > answer request-1 yes
-              rejected: request-1 is no question: use `pitcrew approve request-1` or `pitcrew deny request-1`
+              rejected: request-1 is not a question: use `pitcrew approve request-1` or `pitcrew deny request-1`
         "#]],
     );
 }
@@ -378,10 +378,10 @@ fn an_agent_that_does_not_care_to_be_interrupted_at_its_cap_is_tried_again() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 waiting_permission -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 waiting_permission -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s

@@ -21,7 +21,7 @@ fn a_task_that_waits_is_cancelled_at_once() {
             > cancel task-3
               task-3 pending -> cancelled (cancelled)
             > cancel task-2
-              rejected: task-2 is cancelled already; `pitcrew retry task-2` takes it up again
+              rejected: task-2 is already cancelled; `pitcrew retry task-2` starts it again
         "#]],
     );
 }
@@ -139,7 +139,7 @@ fn cancel_while_it_waits_for_an_answer() {
               task-1 running -> cancelled (cancelled by person)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > answer request-1 this
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -267,7 +267,7 @@ fn what_is_being_integrated_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is being integrated and cannot be cancelled any more; it is completed in a moment
+              rejected: task-1 is being integrated and can no longer be cancelled
             > cancel plan-1
               plan-1 active -> cancelled (cancelled)
             > integrated attempt-1
@@ -327,7 +327,7 @@ fn a_completed_task_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is completed and integrated, so there is nothing to cancel
+              rejected: task-1 is completed and integrated and cannot be cancelled
             > cancel task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],
@@ -395,9 +395,9 @@ fn a_cancelled_plan_takes_everything_with_it() {
             > stopped worker-1
               => save work of attempt-1
             > cancel plan-1
-              rejected: plan-1 is cancelled already; to begin it anew, run its file again
+              rejected: plan-1 is already cancelled; to start over, run its file again
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
         "#]],
     );
 }
@@ -416,7 +416,7 @@ fn a_plan_is_cancelled_before_it_runs() {
               plan-1 awaiting_approval -> cancelled (cancelled)
               task-1 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -477,12 +477,12 @@ fn results_count_once() {
               attempt-1 opened: task-1 #1 from base
               => prepare checkout attempt-1
             > repeat
-              rejected: effect-5 is not open: its result came before
+              rejected: effect-5 is not open: it already has a result
             > checkout attempt-1
               worker-1 created -> starting
               => start agent worker-1
             > repeat
-              rejected: effect-9 is not open: its result came before
+              rejected: effect-9 is not open: it already has a result
         "#]],
     );
 }

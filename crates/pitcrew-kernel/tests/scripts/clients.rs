@@ -30,7 +30,7 @@ fn a_call_of_a_client_is_carried_out_once() {
               plan-1 awaiting_approval -> cancelled (cancelled)
               task-1 pending -> cancelled (cancelled)
             > client once n4 approve request-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
         "#]],
     );
 }
@@ -60,7 +60,7 @@ fn a_standalone_agent_hands_out_one_level() {
             > client once n1 spawn | look | write on=src/a
               nothing
             > spawn attempt-1 | deeper
-              rejected: a sub-task of yours would be at depth 2, and 1 is the deepest there may be: do this part yourself
+              rejected: the sub-task would be at depth 2, and the limit is 1; do this part yourself
             > work task-1
               task-1 integrating -> completed
         "#]],
@@ -82,7 +82,7 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
         ",
         &expect![[r#"
             > client spawn denied=infra | write on=infra/main.tf
-              rejected: sub-task 1 would change infra/main.tf, and `infra` is denied to every task: give it other files
+              rejected: sub-task 1 would change infra/main.tf, but no task may change `infra`; name other files
             > client spawn denied=infra tokens=100 | write isolated on=src/a
               plan-1 = client: Do write.
               task-1 = 1 Do write.
@@ -236,9 +236,9 @@ fn a_reader_that_changed_something_is_told_that_it_only_reads() {
         ",
         &expect![[r#"
             > fail attempt-1 gate-denied src/a
-              attempt-1 ended: failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+              attempt-1 ended: failed (refused at the gate: src/a is a change by a sub-task that may only read)
               => save work of attempt-1
-              task-1 verifying -> failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+              task-1 verifying -> failed (refused at the gate: src/a is a change by a sub-task that may only read)
             > fail attempt-2 gate-denied src/a
               attempt-2 ended: failed (refused at the gate: src/a is in a path that no task may change)
               => save work of attempt-2
@@ -263,15 +263,15 @@ fn what_a_standalone_agent_may_not_hand_out() {
         ",
         &expect![[r#"
             > client spawn | p | q | r | s | t | u | v | w | x | y | z
-              rejected: 0 sub-tasks of clients have not ended and 11 more are asked for, and 10 is all there may be at a time: ask for fewer, or wait for some of them
+              rejected: 0 sub-tasks of clients are open and 11 more are requested, and the limit is 10; request fewer, or wait until some have ended
             > client spawn | look | write shared on=src/a
-              rejected: sub-task 2 would share your checkout, and you work in none of ours: say `isolated`, or `read_only`
+              rejected: sub-task 2 cannot be `shared`, because you have no checkout; use `isolated` or `read_only`
             > client spawn | build command=make
-              rejected: command_execution is ask_user (built in), so only a person hands out work here: do it yourself; a person allows it with `command_execution` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: command_execution is ask_user (built in), so only a person may create sub-tasks; do this part yourself, or ask a person to add `command_execution` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
             > client spawn | look
-              rejected: a sub-task of yours would be at depth 1, and 0 is the deepest there may be: do this part yourself
+              rejected: the sub-task would be at depth 1, and the limit is 0; do this part yourself
             > client spawn | look
-              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person hands out work here: do it yourself; a person allows it with `subtask_spawning` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person may create sub-tasks; do this part yourself, or ask a person to add `subtask_spawning` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
         "#]],
     );
 }

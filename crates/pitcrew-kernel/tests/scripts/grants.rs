@@ -111,7 +111,7 @@ fn what_is_revoked_is_asked_again() {
             > revoke grant-1
               grant-1 revoked
             > revoke grant-1
-              rejected: there is no grant-1 that holds; `pitcrew permissions` lists them
+              rejected: there is no active grant-1; `pitcrew permissions` lists the grants
             > permit worker-1 execute make
               request-2: may it execute make?
               worker-1 running -> waiting_permission (it asks for permission)
@@ -192,7 +192,7 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
         ",
         &expect![[r#"
             > approve request-1 scope=plan
-              rejected: request-1 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-1 is not specific enough to be allowed more than once; omit `--scope`
             > approve request-1
               request-1 at_user -> approved
               plan-1 awaiting_approval -> active (approved)
@@ -201,7 +201,7 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
               request-2: may it fetch?
               worker-1 running -> waiting_permission (it asks for permission)
             > approve request-2 scope=plan
-              rejected: request-2 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-2 is not specific enough to be allowed more than once; omit `--scope`
             > approve request-2
               request-2 at_user -> approved
               worker-1 waiting_permission -> running (a slot is free)
@@ -210,7 +210,7 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
               request-3: may it execute make…?
               worker-1 running -> waiting_permission (it asks for permission)
             > approve request-3 scope=task
-              rejected: request-3 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-3 is not specific enough to be allowed more than once; omit `--scope`
         "#]],
     );
 }

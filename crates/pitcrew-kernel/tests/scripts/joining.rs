@@ -28,7 +28,7 @@ fn a_task_joins_a_plan_that_runs() {
             > add plan-1 d after c,b
               task-4 = d after task-2, task-3
             > add plan-1 d
-              rejected: task-4 of this plan has the id `d` already: give the new task another `id`
+              rejected: task-4 of this plan already has the id `d`; give the new task another `id`
             > add plan-1 e after e
               rejected: the tasks depend on each other in a cycle: e -> e
             > add plan-1 e after nobody
@@ -62,9 +62,9 @@ fn a_task_that_an_agent_adds_waits_for_a_person() {
               task-3 = c
               task-3 waits for a person
             > client deploy task-2
-              rejected: only a person may deploy task-2, which was added after the approval: `pitcrew deploy task-2`
+              rejected: only a person may deploy task-2, because it was added after the approval: `pitcrew deploy task-2`
             > client retry task-3
-              rejected: only a person may deploy task-3, which was added after the approval: `pitcrew deploy task-3`
+              rejected: only a person may deploy task-3, because it was added after the approval: `pitcrew deploy task-3`
             > deploy task-2
               task-2 deployed
               task-2 pending -> queued
@@ -101,7 +101,7 @@ fn a_plan_that_grows_is_asked_for_anew() {
               request-1 at_user -> withdrawn (a task was added)
               request-2: may the plan run?
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
             > add plan-1 c
               task-3 = c
             > approve request-2
@@ -109,7 +109,7 @@ fn a_plan_that_grows_is_asked_for_anew() {
               plan-1 awaiting_approval -> active (approved)
               => prepare plan-1
             > client add plan-1 d
-              rejected: plan-1 is cancelled; a task can be added only before a plan has ended
+              rejected: plan-1 is cancelled; tasks can be added only until a plan ends
         "#]],
     );
 }
@@ -154,17 +154,17 @@ fn who_drives_decides_nothing() {
         ",
         &expect![[r#"
             > client approve request-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client land plan-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client gc
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client slots 9
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > self-cancel task-1
-              rejected: subtask-1 is no sub-task of yours
+              rejected: subtask-1 is not one of your sub-tasks
             > self-land plan-1
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
             > client cancel plan-1
               request-1 at_user -> withdrawn
               plan-1 awaiting_approval -> cancelled (cancelled)

@@ -30,11 +30,11 @@ fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
         ),
         &expect![[r#"
             > turn worker-1 quota
-              attempt-1 ended: failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
-              worker-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              attempt-1 ended: failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
+              worker-1 running -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
               => stop worker-1
-              task-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
-              task-2 queued -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              task-1 running -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
+              task-2 queued -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
               plan-1 active -> failed (0 of 2 tasks are completed)
             > stopped worker-1
               => save work of attempt-1

@@ -126,13 +126,13 @@ fn nobody_approves_what_the_matrix_denies() {
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute gh pr create: no
             > approve request-1
-              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already denied; `pitcrew inbox` lists the open requests
             > matrix deny=plan_execution,branch_merge
               matrix: 6 approved, 9 asked, 5 denied
             > plan other | b
               rejected: plan_execution is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > land plan-1
-              rejected: plan-1 is active; it can be landed when all its tasks have ended and some are completed
+              rejected: plan-1 is active; a plan can be landed when all tasks have ended and at least one is completed
         "#]],
     );
 }
@@ -207,7 +207,7 @@ fn a_request_that_nobody_decides_expires() {
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
             > approve request-1
-              rejected: request-1 is expired already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already expired; `pitcrew inbox` lists the open requests
             > permit worker-1 execute make x
               request-3: may it execute make x?
               worker-1 running -> waiting_permission (it asks for permission)
@@ -237,9 +237,9 @@ fn no_worker_touches_the_permissions() {
             > self-approve request-1
               rejected: only a person may decide request-1
             > self-matrix attempt-1 approve=command_execution
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
             > self-revoke grant-1
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
         "#]],
     );
 }

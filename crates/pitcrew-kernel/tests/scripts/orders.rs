@@ -77,7 +77,7 @@ const WAYS: [&str; 11] = [
     "the agent gave up: said words\n",
     "from=\"person\">\n> said words\n",
     "kind=\"failure\">\n> check `test` failed with exit code 1\n> $ test\n> said words\n",
-    "> said words: outside the zone\n",
+    "> said words: outside the region\n",
     "> conflict in said words\n",
     "> a: said words\n> M core/words\n",
 ];

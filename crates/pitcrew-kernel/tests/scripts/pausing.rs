@@ -57,10 +57,10 @@ fn an_agent_that_is_ended_by_a_pause_is_tried_again() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 paused -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 paused -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > fail-turn worker-1 exited
               nothing
             > saved attempt-1

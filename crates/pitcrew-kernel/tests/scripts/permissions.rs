@@ -202,7 +202,7 @@ fn a_call_that_waits_is_withdrawn_with_its_turn() {
               worker-1 waiting_permission -> running (a slot is free)
               => prompt worker-1 (reminder)
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -240,16 +240,16 @@ fn requests_are_withdrawn_when_their_worker_ends() {
         &expect![[r#"
             > exited worker-1
               worker-1 exited: exit code 1
-              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
+              attempt-1 ended: failed (the agent exited during its turn: exit code 1)
               request-1 at_user -> withdrawn
-              worker-1 waiting_permission -> failed (the agent ended before its turn: exit code 1)
+              worker-1 waiting_permission -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-1
-              task-1 running -> failed (the agent ended before its turn: exit code 1)
+              task-1 running -> failed (the agent exited during its turn: exit code 1)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > permit worker-1 execute make
               => answer worker-1, call execute make: cancelled
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }

@@ -80,7 +80,7 @@ fn a_manual_plan_waits_for_deploy() {
               attempt-1 opened: task-1 #1 from base
               => prepare checkout attempt-1
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
+              rejected: task-1 is starting and cannot be deployed; `pitcrew status` shows what it waits for
             > deploy task-2
               task-2 deployed
               task-2 pending -> queued (dependencies are integrated)
@@ -125,9 +125,9 @@ fn an_automatic_plan_needs_no_deploy() {
         ",
         &expect![[r#"
             > deploy task-2
-              rejected: task-2 is not deployable by hand: its plan deploys automatically
+              rejected: task-2 starts by itself: its plan has `deploy = "auto"`
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
+              rejected: task-1 is starting and cannot be deployed; `pitcrew status` shows what it waits for
             > deploy task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],

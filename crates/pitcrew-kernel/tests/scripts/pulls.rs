@@ -25,9 +25,9 @@ fn nobody_is_done_while_changes_are_pulled() {
         ",
         &expect![[r#"
             > complete attempt-1 all done
-              rejected: the changes of subtask-2 are being brought into your checkout: wait until the pull has ended
+              rejected: the changes of subtask-2 are being pulled; wait until the pull has ended
             > retry subtask-2
-              rejected: the changes of subtask-2 are being brought into your checkout: wait until the pull has ended
+              rejected: the changes of subtask-2 are being pulled; wait until the pull has ended
             > complete attempt-1 all done
               attempt-1 claims success: all done
         "#]],
@@ -62,7 +62,7 @@ fn what_a_parent_leaves_is_saved_after_the_pull() {
             > stopped worker-1
               nothing
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
             > not-pulled attempt-1 git no room
               => save work of attempt-1
             > saved attempt-1
@@ -99,9 +99,9 @@ fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (the agent ended before its turn: signal 9)
-              worker-1 running -> failed (the agent ended before its turn: signal 9)
-              task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+              attempt-1 ended: failed (the agent exited during its turn: signal 9)
+              worker-1 running -> failed (the agent exited during its turn: signal 9)
+              task-1 running -> pending (the agent exited during its turn: signal 9; again at 77 ms)
             > fail-turn worker-1 exited
               nothing
             > tick +10s
@@ -140,9 +140,9 @@ fn a_pull_of_a_sharing_child_holds_its_parent() {
         ",
         &expect![[r#"
             > complete attempt-2 painted
-              rejected: the changes of subtask-3 are being brought into your checkout: wait until the pull has ended
+              rejected: the changes of subtask-3 are being pulled; wait until the pull has ended
             > complete attempt-1 all done
-              rejected: the changes of subtask-3 are being brought into your checkout: wait until the pull has ended
+              rejected: the changes of subtask-3 are being pulled; wait until the pull has ended
             > complete attempt-1 all done
               attempt-1 claims success: all done
         "#]],
@@ -222,7 +222,7 @@ fn a_parent_pulls_the_changes_of_an_isolated_child() {
               attempt-3 opened: task-3 #1 from s1
               => prepare checkout attempt-3, read_only of attempt-1
             > pull attempt-1 subtask-2
-              rejected: subtask-2 is running; its changes can be pulled when it has ended with some
+              rejected: subtask-2 is running; its changes can be pulled when it has ended with changes
             > stopped worker-2
               worker-2 running -> completed
               task-2 running -> verifying
@@ -232,7 +232,7 @@ fn a_parent_pulls_the_changes_of_an_isolated_child() {
               task-2 verifying -> completed
               group 2: subtask-2 is done
             > pull attempt-1 subtask-3
-              rejected: subtask-3 works in `read_only`, so it has no changes of its own to pull
+              rejected: there is nothing to pull: the workspace of subtask-3 is `read_only`
             > pull attempt-1 subtask-2
               => pull subtask-2 into attempt-1: s1..work-2
             > repeat

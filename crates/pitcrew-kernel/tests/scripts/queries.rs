@@ -34,7 +34,7 @@ fn what_the_index_knows_costs_nothing() {
             > indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
               query-1 answered from the index, 0 spent, 1024 saved: struct AuthValidator (core/auth.rs:3-9)
             > repeat
-              rejected: effect-28 is not open: its result came before
+              rejected: effect-28 is not open: it already has a result
         "#]],
     );
 }
@@ -141,7 +141,7 @@ fn what_nobody_knows_is_not_found() {
             > unknown query-3 docs/readme.md
               query-3 not found, 0 spent, 0 saved: Symbol 'Elsewhere' not found in workspace symbol tree or active agents.
             > query attempt-1
-              rejected: say what you need to know: the name of a symbol, such as `AuthValidator`
+              rejected: the query is empty; send the name of a symbol, such as `AuthValidator`
         "#]],
     );
 }

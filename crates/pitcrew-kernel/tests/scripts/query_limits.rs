@@ -27,7 +27,7 @@ fn an_owner_that_is_late_is_not_waited_for() {
               query-1 answered late by worker-2, 6 spent: pub struct TokenStore
               message-3: worker-2 -> worker-1, update, normal: About `TokenStore`, which you asked for before: pub struct TokenStore
             > repeat
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
             > query attempt-1 TokenStore again
               query-2: worker-1 needs TokenStore (tool) until 120000 ms
               => consult the index of /checkouts/attempt-1 for query-2
@@ -56,7 +56,7 @@ fn a_question_that_was_not_read_in_time_is_not_read() {
             > turn worker-2 end_turn
               => prompt worker-2 (reminder)
             > reply attempt-2 #message-1 pub struct TokenStore
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
         "#]],
     );
 }
@@ -202,9 +202,9 @@ fn a_worker_asks_only_so_much_at_once() {
     check_two(
         &format!("{asks} query attempt-1 Name11"),
         &expect![[r#"
-        > query attempt-1 Name11
-          rejected: worker-1 waits for 10 answers already; wait for some of them
-    "#]],
+            > query attempt-1 Name11
+              rejected: worker-1 already waits for 10 answers, which is the limit; wait for some of them
+        "#]],
     );
 }
 

@@ -184,19 +184,19 @@ fn an_owner_that_ends_leaves_it_to_the_next() {
         &expect![[r#"
             > exited worker-2
               worker-2 exited: exit code 1
-              attempt-2 ended: failed (the agent ended before its turn: exit code 1)
-              worker-2 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-2 ended: failed (the agent exited during its turn: exit code 1)
+              worker-2 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-2
-              task-2 running -> failed (the agent ended before its turn: exit code 1)
+              task-2 running -> failed (the agent exited during its turn: exit code 1)
               message-1 queued -> dead (task-2 is failed)
               query-1 goes to worker-3 as message-2
               message-2: worker-1 -> worker-3, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
             > exited worker-3
               worker-3 exited: exit code 1
-              attempt-3 ended: failed (the agent ended before its turn: exit code 1)
-              worker-3 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-3 ended: failed (the agent exited during its turn: exit code 1)
+              worker-3 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-3
-              task-3 running -> failed (the agent ended before its turn: exit code 1)
+              task-3 running -> failed (the agent exited during its turn: exit code 1)
               message-2 queued -> dead (task-3 is failed)
               query-1 worker-3 could not be asked, 0 spent, 0 saved: Agent worker-3 not available for cross-region query. It has ended without an answer.
               worker-1 waiting_input -> running (a slot is free)
@@ -221,9 +221,9 @@ fn nobody_answers_for_another() {
         ",
         &expect![[r#"
             > reply attempt-3 #message-1 nonsense
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
             > reply attempt-2 #message-1
-              rejected: a message needs words
+              rejected: the message is empty; write something
         "#]],
     );
 }

@@ -243,10 +243,10 @@ fn a_question_of_a_worker_that_has_ended_is_not_read() {
         &expect![[r#"
             > exited worker-1 1
               worker-1 exited: exit code 1
-              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
-              worker-1 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-1 ended: failed (the agent exited during its turn: exit code 1)
+              worker-1 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-1
-              task-1 running -> pending (the agent ended before its turn: exit code 1; again at 77 ms)
+              task-1 running -> pending (the agent exited during its turn: exit code 1; again at 77 ms)
               message-1 queued -> dead (nobody waits for the answer)
             > turn worker-2 end_turn
               => prompt worker-2 (reminder)
@@ -276,11 +276,11 @@ fn nobody_asks_itself_or_those_of_another_plan() {
             > ask attempt-1 @worker-3 which port?
               rejected: worker-3 cannot read it: it works on another plan
             > ask attempt-1 @parent which port?
-              rejected: worker-1 works for no other worker: leave `to` out to reach the orchestrator
+              rejected: worker-1 has no parent; omit `to` to reach the orchestrator
             > tell attempt-1 @worker-2 half of it
               message-1: worker-1 -> worker-2, status_update, low: half of it
             > reply attempt-2 #message-1 thanks
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
         "#]],
     );
 }
@@ -405,9 +405,9 @@ fn whoever_tells_too_much_is_told_so() {
         ),
         &expect![[r#"
             > fails attempt-1 error 31
-              rejected: worker-1 has told 30 things within a minute; go on with your task, and tell the rest with your summary
+              rejected: worker-1 has sent 30 notes within a minute, which is the limit; continue your task, and put the rest into your summary
             > done attempt-1 a part
-              rejected: worker-1 has told 30 things within a minute; go on with your task, and tell the rest with your summary
+              rejected: worker-1 has sent 30 notes within a minute, which is the limit; continue your task, and put the rest into your summary
             > fails attempt-1 error 32
               message-31: worker-1 -> orchestrator, error, high: error 32
               message-31 queued -> processed

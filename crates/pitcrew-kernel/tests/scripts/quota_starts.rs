@@ -45,11 +45,11 @@ fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
         ",
         &expect![[r#"
             > fail-start worker-1 quota 90000
-              attempt-1 ended: failed (a limit of the provider: usage limit reached)
-              worker-1 starting -> failed (a limit of the provider: usage limit reached)
+              attempt-1 ended: failed (provider limit: usage limit reached)
+              worker-1 starting -> failed (provider limit: usage limit reached)
               => stop worker-1
               claude is held until 90000 ms (usage limit reached)
-              task-1 starting -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+              task-1 starting -> pending (provider limit: usage limit reached; again at 77 ms)
             > stopped worker-1
               => save work of attempt-1
             > saved attempt-1
@@ -77,10 +77,10 @@ fn our_own_commands_wait_for_nobodys_limit() {
         ",
         &expect![[r#"
             > turn worker-1 quota 90000
-              attempt-1 ended: failed (a limit of the provider: usage limit reached)
-              worker-1 running -> failed (a limit of the provider: usage limit reached)
+              attempt-1 ended: failed (provider limit: usage limit reached)
+              worker-1 running -> failed (provider limit: usage limit reached)
               => stop worker-1
-              task-1 running -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+              task-1 running -> pending (provider limit: usage limit reached; again at 77 ms)
         "#]],
     );
 }

@@ -208,7 +208,7 @@ fn a_person_does_not_have_to_wait() {
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > retry task-2
-              rejected: task-2 cannot be retried: it is queued; `pitcrew cancel task-2` ends it, and what has ended can be
+              rejected: task-2 cannot be retried: it is queued; cancel it first with `pitcrew cancel task-2`
         "#]],
     );
 }
@@ -259,10 +259,10 @@ fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_ove
               worker-1 running -> waiting_quota (a limit of claude is used up)
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 waiting_quota -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 waiting_quota -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s

@@ -27,9 +27,9 @@ fn what_a_worker_repeats_counts_as_handed_out() {
         ",
         &expect![[r#"
             > spawn attempt-1 | u | v | w | x
-              rejected: worker-1 has handed out 7 sub-tasks and asks for 4 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 7 sub-tasks and requests 4 more, and the limit for a worker is 10; do the rest yourself
             > self-retry subtask-2
-              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 10 sub-tasks and requests 1 more, and the limit for a worker is 10; do the rest yourself
             > retry subtask-2
               task-2 is granted one more attempt
               task-2 cancelled -> pending (a person asked for a retry)
@@ -55,9 +55,9 @@ fn a_worker_releases_no_backend() {
         ",
         &expect![[r#"
             > self-retry subtask-2
-              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+              rejected: claude has reached a limit of its provider; only a person can retry it before the limit ends
             > client retry subtask-2
-              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+              rejected: claude has reached a limit of its provider; only a person can retry it before the limit ends
             > retry subtask-2
               claude is released
               worker-2 waiting_quota -> running (a slot is free)

@@ -17,7 +17,7 @@ fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
             > sandbox T2 min=T3
               sandbox: T2 available
             > plan demo | a
-              rejected: tier T3 is wanted and this machine offers T2: no bubblewrap: install it
+              rejected: tier T3 is required, but this machine offers T2: no bubblewrap: install it
             > sandbox T3 min=T3
               sandbox: T3 available
         "#]],
@@ -41,9 +41,9 @@ fn without_any_confinement_a_person_has_to_agree_once() {
             > sandbox T1
               sandbox: T1 available
             > plan demo | a
-              rejected: nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`
+              rejected: no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`
             > client accept-tier T1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > accept-tier T1
               T1 accepted
             > accept-tier T1
@@ -93,7 +93,7 @@ fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
               worker-1 running -> killed (cancelled by person)
               => stop worker-1
               task-1 running -> cancelled (cancelled by person)
-              task-2 queued -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              task-2 queued -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               plan-1 active -> failed (0 of 2 tasks are completed)
             > retry task-2
               plan-1 failed -> active (retry)
@@ -124,16 +124,16 @@ fn what_is_on_its_way_does_not_begin_in_a_weaker_box() {
         &expect![[r#"
             > sandbox T1
               sandbox: T1 available
-              attempt-1 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              worker-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              attempt-1 ended: failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              worker-1 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               => stop worker-1
-              task-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              task-1 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
             > stopped worker-1
               => save work of attempt-1
             > checkout attempt-2
-              attempt-2 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              worker-2 created -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              task-2 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              attempt-2 ended: failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              worker-2 created -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              task-2 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               plan-1 active -> failed (0 of 2 tasks are completed)
         "#]],
     );

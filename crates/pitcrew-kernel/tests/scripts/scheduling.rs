@@ -302,7 +302,7 @@ fn plans_that_cannot_run_are_rejected_by_name() {
         ",
         &expect![[r#"
             > plan empty
-              rejected: the plan has no tasks
+              rejected: the plan has no tasks; add at least one
             > plan demo | a after c | b after a | c after b
               rejected: the tasks depend on each other in a cycle: a -> c -> b -> a
             > plan demo | a after a
@@ -310,7 +310,7 @@ fn plans_that_cannot_run_are_rejected_by_name() {
             > plan demo | a after nobody
               rejected: task `a` depends on `nobody`, which the plan does not have
             > plan demo | a | a
-              rejected: two tasks of the plan have the id `a`: give one of them another `id`
+              rejected: two tasks of the plan have the id `a`; give one of them another `id`
             > plan demo | a agent=@architect
               rejected: task `a` has no agent: name one with `agent = "..."`, or give it a `script` or a `command`
         "#]],
@@ -402,9 +402,9 @@ fn a_plan_of_which_nothing_is_completed_has_failed() {
         ",
         &expect![[r#"
             > fail attempt-1 missing claude
-              attempt-1 ended: failed (agent `claude` cannot be started: not found)
-              worker-1 created -> failed (agent `claude` cannot be started: not found)
-              task-1 starting -> failed (agent `claude` cannot be started: not found)
+              attempt-1 ended: failed (cannot start agent `claude`: not found)
+              worker-1 created -> failed (cannot start agent `claude`: not found)
+              task-1 starting -> failed (cannot start agent `claude`: not found)
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],
     );

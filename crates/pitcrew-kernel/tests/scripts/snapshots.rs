@@ -69,10 +69,10 @@ fn the_end_of_a_turn_is_kept_before_the_next_one_begins() {
             > tick +30s
               => snapshot 2 of attempt-1 after one
             > turn worker-1 end_turn
-              attempt-1 ended: failed (no completion: two turns ended without it)
-              worker-1 running -> failed (no completion: two turns ended without it)
+              attempt-1 ended: failed (no completion: two turns ended without a report)
+              worker-1 running -> failed (no completion: two turns ended without a report)
               => stop worker-1
-              task-1 running -> pending (no completion: two turns ended without it; again at 30077 ms)
+              task-1 running -> pending (no completion: two turns ended without a report; again at 30077 ms)
             > snapshot attempt-1 two
               nothing
         "#]],
@@ -155,10 +155,10 @@ fn what_is_over_is_not_snapshotted() {
               => stop worker-1
             > exited worker-2 killed
               worker-2 exited: signal 9
-              attempt-2 ended: failed (the agent ended before its turn: signal 9)
-              worker-2 running -> failed (the agent ended before its turn: signal 9)
+              attempt-2 ended: failed (the agent exited during its turn: signal 9)
+              worker-2 running -> failed (the agent exited during its turn: signal 9)
               => save work of attempt-2
-              task-2 running -> failed (the agent ended before its turn: signal 9)
+              task-2 running -> failed (the agent exited during its turn: signal 9)
             > tick +60s
               nothing
         "#]],
@@ -285,7 +285,7 @@ fn every_kept_state_can_be_restored_by_its_number() {
             > restore task-2
               rejected: there is no task-2; `pitcrew status --all` lists the tasks
             > restore task-1
-              rejected: nothing of task-1 is kept yet: it has changed nothing so far
+              rejected: nothing of task-1 is kept yet: it has not changed anything
             > restore task-1 1
               => restore task-1 #1: one
             > restore task-1
@@ -351,7 +351,7 @@ fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
             > dropped attempt-1
               nothing
             > restore task-1 1
-              rejected: snapshot 1 of task-1 is not kept any more; `pitcrew restore task-1 --list` shows what is
+              rejected: snapshot 1 of task-1 was removed; `pitcrew restore task-1 --list` shows those that remain
             > restore task-1 2
               => restore task-1 #2: three
             > abandon task-2

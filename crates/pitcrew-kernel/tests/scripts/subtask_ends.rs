@@ -46,7 +46,7 @@ fn a_cancelled_parent_leaves_no_running_child() {
             > stopped worker-3
               nothing
             > retry subtask-2
-              rejected: subtask-2 cannot go on: whoever asked for it has ended
+              rejected: subtask-2 cannot continue: its parent has ended
             > show
               plan-1 failed | task-1 cancelled, task-2 cancelled, task-3 cancelled
         "#]],
@@ -91,10 +91,10 @@ fn a_parent_that_dies_takes_its_children_along() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (the agent ended before its turn: signal 9)
-              worker-1 waiting_subtasks -> failed (the agent ended before its turn: signal 9)
+              attempt-1 ended: failed (the agent exited during its turn: signal 9)
+              worker-1 waiting_subtasks -> failed (the agent exited during its turn: signal 9)
               => save work of attempt-1
-              task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+              task-1 running -> pending (the agent exited during its turn: signal 9; again at 77 ms)
               attempt-2 ended: cancelled (cancelled by the end of its parent)
               worker-2 running -> killed (cancelled by the end of its parent)
               => stop worker-2
@@ -125,7 +125,7 @@ fn success_is_not_claimed_while_children_run() {
         ",
         &expect![[r#"
             > complete attempt-1 all done
-              rejected: what you have handed out has not ended (subtask-2): wait for it with `a2a_await_subtasks`, or cancel it, and then say that you are done
+              rejected: your sub-tasks have not ended: subtask-2; wait with `a2a_await_subtasks`, or cancel them, then report again
             > complete attempt-1 failed it cannot be done
               attempt-1 claims failed: it cannot be done
             > turn worker-1 end_turn
@@ -137,7 +137,7 @@ fn success_is_not_claimed_while_children_run() {
               worker-2 created -> killed (cancelled by the end of its parent)
               task-2 starting -> cancelled (cancelled by the end of its parent)
             > spawn attempt-1 | more
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -309,7 +309,7 @@ fn people_steer_children_by_name() {
             > work subtask-2
               task-2 verifying -> completed
             > retry subtask-3
-              rejected: subtask-3 cannot go on: whoever asked for it has ended
+              rejected: subtask-3 cannot continue: its parent has ended
             > show
               plan-1 failed | task-1 cancelled, task-2 completed, task-3 cancelled
         "#]],

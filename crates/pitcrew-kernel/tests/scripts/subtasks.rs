@@ -492,13 +492,13 @@ fn what_cannot_be_done_with_a_subtask_is_told_with_its_name() {
         ",
         &expect![[r#"
             > retry subtask-2
-              rejected: subtask-2 cannot be retried: it is running; `pitcrew cancel subtask-2` ends it, and what has ended can be
+              rejected: subtask-2 cannot be retried: it is running; cancel it first with `pitcrew cancel subtask-2`
             > restore subtask-2
-              rejected: nothing of subtask-2 is kept yet: it has changed nothing so far
+              rejected: nothing of subtask-2 is kept yet: it has not changed anything
             > cancel subtask-2
-              rejected: subtask-2 is cancelled already; `pitcrew retry subtask-2` takes it up again
+              rejected: subtask-2 is already cancelled; `pitcrew retry subtask-2` starts it again
             > cancel task-1
-              rejected: task-1 is cancelled already; `pitcrew retry task-1` takes it up again
+              rejected: task-1 is already cancelled; `pitcrew retry task-1` starts it again
         "#]],
     );
 }

@@ -171,14 +171,14 @@ fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
         &expect![[r#"
             > deny request-1
               request-1 at_user -> denied
-              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               => stop worker-2
-              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               worker-1 is answered: nobody waits for the answer
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],

@@ -19,10 +19,10 @@ fn a_turn_end_is_not_completion() {
             > turn worker-1 end_turn
               => prompt worker-1 (reminder)
             > turn worker-1 end_turn
-              attempt-1 ended: failed (no completion: two turns ended without it)
-              worker-1 running -> failed (no completion: two turns ended without it)
+              attempt-1 ended: failed (no completion: two turns ended without a report)
+              worker-1 running -> failed (no completion: two turns ended without a report)
               => stop worker-1
-              task-1 running -> failed (no completion: two turns ended without it)
+              task-1 running -> failed (no completion: two turns ended without a report)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > stopped worker-1
               => save work of attempt-1
@@ -72,7 +72,7 @@ fn completing_twice_is_completing_once() {
             > complete attempt-1 did it better
               attempt-1 claims success: did it better
             > complete attempt-1 did it
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -90,9 +90,9 @@ fn completion_before_the_first_turn_is_refused() {
         ",
         &expect![[r#"
             > complete attempt-1 did it
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
             > complete attempt-1 did it
-              rejected: task-1 is starting, so it cannot become verifying; `pitcrew status` shows where it stands
+              rejected: task-1 is starting and cannot become verifying; see `pitcrew status`
             > ready worker-1
               worker-1 starting -> running
               task-1 starting -> running
@@ -169,7 +169,7 @@ fn a_late_failure_of_a_step_that_is_over_changes_nothing() {
             > fail-start worker-1 exited
               nothing
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
             > saved attempt-1
               nothing
             > retry task-1
@@ -246,10 +246,10 @@ fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
         &expect![[r#"
             > exited worker-1
               worker-1 exited: exit code 1
-              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
-              worker-1 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-1 ended: failed (the agent exited during its turn: exit code 1)
+              worker-1 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-1
-              task-1 running -> pending (the agent ended before its turn: exit code 1; again at 77 ms)
+              task-1 running -> pending (the agent exited during its turn: exit code 1; again at 77 ms)
             > exited worker-1
               nothing
             > saved attempt-1
@@ -285,7 +285,7 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (answer)
             > answer request-1 tabs
-              rejected: request-1 is answered already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already answered; `pitcrew inbox` lists the open requests
             > show prompt worker-1
               | Your question was answered.
               | The question and the answer are in the <pitcrew:7bafbf123535b7c4> blocks.
@@ -319,11 +319,11 @@ fn a_worker_whose_process_is_gone_asks_nothing_more() {
         ",
         &expect![[r#"
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
             > permit worker-1 execute make
               => answer worker-1, call execute make: cancelled
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -415,7 +415,7 @@ fn what_an_agent_does_is_noted() {
             > does worker-1 reads src/lib.rs
               nothing
             > tell attempt-1 half way
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -456,7 +456,7 @@ fn a_call_that_comes_again_is_taken_once() {
             > once n2 complete attempt-1 done
               nothing
             > complete attempt-1 done
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -472,7 +472,7 @@ fn a_call_that_was_refused_is_not_taken() {
         ",
         &expect![[r#"
             > once n1 complete attempt-1 done
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }

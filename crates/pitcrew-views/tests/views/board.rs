@@ -52,7 +52,7 @@ fn a_task_whose_dependency_failed_says_which() {
     journal.move_task(2, TaskStatus::Pending, TaskStatus::Blocked, reason);
     expect![[r#"
         plan-1 demo: active {Blocked: 1, Failed: 1}
-          task-1 core: failed by -: no completion: two turns ended without it
+          task-1 core: failed by -: no completion: two turns ended without a report
           task-2 api: blocked by -: task-1 core is failed
           worker-1 on task-1: failed
     "#]]

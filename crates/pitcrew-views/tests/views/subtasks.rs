@@ -83,7 +83,7 @@ fn sub_tasks_stand_below_those_who_handed_them_out() {
         task-1 architect: running: waits for its sub-tasks
           subtask-3 backend: running: -
             subtask-5 research: pending: is about to be queued
-          subtask-4 database: failed: no completion: two turns ended without it
+          subtask-4 database: failed: no completion: two turns ended without a report
         task-2 other: pending: is about to be queued
     "#]]
     .assert_eq(&tree);

@@ -51,7 +51,7 @@ fn every_task_has_a_line_and_every_failure_a_reason() {
           task-2 api             failed        1 attempt      1.0 s    0 files  +0 -0
           task-3 user-interface  blocked       0 attempts     0.0 s    0 files  +0 -0
           total: 1 of 3 completed, 3 attempts, 41 s, 2 files, +10 -3
-          task-2 api is failed: agent `claude` cannot be started: not found
+          task-2 api is failed: cannot start agent `claude`: not found
           task-3 user-interface is blocked: task-2 api is failed
     "#]]
     .assert_eq(&summary.to_string());

@@ -85,7 +85,7 @@ fn the_life_of_a_task_reads_like_a_story() {
         [orchestrator] task-1 core: reminded to say that it is done
         [worker-1] task-1 core: says: done: Wrote it. All of it.
         [orchestrator] task-1 core: changed 1 file, +10 -3
-        [orchestrator] task-1 core: running -> pending (check `make test` failed with exit code 2 (it fails on the base too); next attempt in 7.0 s)
+        [orchestrator] task-1 core: running -> pending (check `make test` failed with exit code 2 (it also fails on the base); next attempt in 7.0 s)
         [orchestrator] task-1 core: its work is saved as cccccccccc
         [orchestrator] task-1 core: pending -> queued
         [orchestrator] task-1 core: queued -> starting (a slot is free)
@@ -156,7 +156,7 @@ fn people_and_trouble_have_lines_too() {
         [orchestrator] task-1 core: gets the answer
         [orchestrator] task-1 core: the turn ended: no tokens left
         [orchestrator] task-1 core: its agent ended by itself: exit code 3
-        [orchestrator] task-1 core: running -> failed (the agent ended before its turn: exit code 3 (no login))
+        [orchestrator] task-1 core: running -> failed (the agent exited during its turn: exit code 3 (no login))
         [orchestrator] task-2 api: pending -> blocked (task-1 core is failed)
         [person] task-1 core: one more attempt, from the integration head
         [person] task-1 core: deployed

@@ -70,7 +70,7 @@ fn a_person_who_grants_no_more_ends_the_task_and_is_asked_again_for_the_next_try
     sandbox.pitcrew(&["deny", "request-1"]).expect(0);
     await_task(&sandbox, "port", "failed");
     let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
-    assert!(status.stdout.contains("and no more was granted"), "{status}");
+    assert!(status.stdout.contains("and the cap was not raised"), "{status}");
     eventually("what it left is put away", || {
         sandbox.pitcrew(&["retry", "task-1"]).code.filter(|it| *it == 0)
     });

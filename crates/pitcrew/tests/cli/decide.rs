@@ -16,7 +16,7 @@ fn a_plan_waits_for_approval_when_nobody_can_be_asked() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(3).notes("pitcrew approve request-1");
     sandbox.pitcrew(&["approve", "plan-1"]).expect(0).says("pitcrew watch plan-1");
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
-    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("already approved");
 }
 
 /// S0-123: who follows a plan over the socket is told of every step after the approval, by the same

@@ -52,7 +52,7 @@ fn a_worker_is_stopped_with_everything_that_it_started() {
         .notes("worker-1 is killed already: there is nothing to stop")
         .notes("pitcrew logs task-1");
     let again = sandbox.pitcrew(&["cancel", "task-1"]).expect(6);
-    again.notes("task-1 is cancelled already; `pitcrew retry task-1` takes it up again");
+    again.notes("task-1 is already cancelled; `pitcrew retry task-1` starts it again");
     sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
     sandbox.pitcrew(&["stop", "plan", "plan-1"]).expect(6).notes("run its file again");
 }

@@ -388,7 +388,7 @@ expect made them
 tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "the rest", "script": "permit make rest\ncomplete made it"}}
 run until [ -e '{}' ]; do sleep 0.05; done
 refused a2a_decide_permissions {{"requests": ["request-3"], "verdict": "approve"}}
-expect not yours to decide
+expect you cannot decide it
 tool a2a_await_subtasks {{}}
 expect made it
 complete decided what it may

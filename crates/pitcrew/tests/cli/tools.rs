@@ -103,7 +103,7 @@ fn what_was_just_cancelled_can_be_retried_at_once() {
     await_task(&sandbox, "waits", "running");
     let twice = json!({"plan": "plan-1", "id": "waits", "command": "true"});
     let refused = tool(&sandbox, "orchestrator_add_plan_task", &twice, 6);
-    assert!(refused.contains("task-1 of this plan has the id `waits` already"), "{refused}");
+    assert!(refused.contains("task-1 of this plan already has the id `waits`"), "{refused}");
     tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "task-1"}), 0);
     tool(&sandbox, "orchestrator_retry_task", &json!({"task": "task-1"}), 0);
     crate::support::open_gate(&sandbox);
@@ -154,7 +154,7 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     let plan = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
     tool(&sandbox, "orchestrator_save_plan", &plan, 0);
     let refused = tool(&sandbox, "a2a_get_subtask_results", &json!({"ids": ["task-3"]}), 6);
-    assert!(refused.contains("subtask-3 is no sub-task of yours"), "{refused}");
+    assert!(refused.contains("subtask-3 is not one of your sub-tasks"), "{refused}");
     tool(&sandbox, "a2a_pull_subtask_changes", &json!({"id": "subtask-1"}), 6);
     let reads = json!({"agent": "command", "prompt": "look", "command": "echo 1 > core/left.txt",
         "workspace": "read_only", "blocking": true});
@@ -167,7 +167,7 @@ fn a_client_hands_out_sub_tasks_of_its_own() {
     sandbox.pitcrew(&["stop"]).expect(0);
     sandbox.set("PITCREW_SANDBOX", "T1");
     let refused = tool(&sandbox, "a2a_spawn_subtask", &reads, 0);
-    let why = "core/left.txt is changed by a sub-task that only reads and may change nothing";
+    let why = "core/left.txt is a change by a sub-task that may only read";
     assert!(refused.contains("subtask-5: failed") && refused.contains(why), "{refused}");
 }
 

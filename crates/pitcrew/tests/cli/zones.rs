@@ -211,7 +211,7 @@ max_attempts = 2
 script = """
 unless "did not succeed" run mkdir -p ui/keys && echo x > core/auth.rs && echo y > ui/keys/a
 unless "did not succeed" complete first
-unless "core/auth.rs: outside the zone" fail the path is not told
+unless "core/auth.rs: outside the region" fail the path is not told
 unless "ui/keys/a: in a path that no task may change" fail the rule is not told
 unless "Do the task without changing these paths" fail the remedy is not told
 write ui/form.rs <<END
@@ -280,7 +280,7 @@ complete done
 "#,
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
-    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the zone");
+    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the region");
 }
 
 /// S0-032, S0-044: with `reads = "zone"` there is nothing to read beyond the zone, and what is needed comes from the

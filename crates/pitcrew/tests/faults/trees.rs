@@ -31,7 +31,7 @@ fn work_outside_the_region_is_refused_at_the_gate() {
     assert_eq!(files_to_land(&sandbox, "plan-1"), ["ui/done.txt"]);
     let board = board(&sandbox);
     let reason = task_of(&board, "faulty").reason.clone().unwrap_or_default();
-    assert!(reason.contains("ui/theirs.txt is outside the zone"), "{reason}");
+    assert!(reason.contains("ui/theirs.txt is outside the region"), "{reason}");
 }
 
 /// S0-069: the refusal is in the prompt of the next attempt, which starts afresh.
