@@ -1,8 +1,7 @@
-//! The words of Pitcrew: ids, values, limits, and the four kinds of message.
+//! The vocabulary of Pitcrew: ids, values, limits, commands, signals, events and effects.
 //!
-//! A command or signal goes into the kernel, events and effects come out. The types here are
-//! their own stored form: what is written to the journal today must decode forever. Nothing in
-//! this crate does anything.
+//! A command or signal goes into the kernel, events and effects come out. The types here are their
+//! own stored form: a journal written today must decode forever. This crate contains no behaviour.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Orders to drivers.
+//! Effects.
 
 use crate::{
     golden, queries,

@@ -1,4 +1,4 @@
-//! Facts.
+//! Events.
 
 use crate::{
     golden, queries,
@@ -266,7 +266,7 @@ fn worker_events() -> Vec<Event> {
     ]
 }
 
-/// What a rule denies is stored with the rule.
+/// A denied action is stored with its rule.
 fn denied_events() -> Vec<Event> {
     vec![
         Event::ToolDecided {
@@ -518,9 +518,9 @@ golden!(
     ]
 );
 
-/// Streams send events with their place and time.
+/// Streams send events with their position and time.
 #[test]
-fn entries_are_sent_as_ever() {
+fn entries_keep_their_form() {
     let event = Event::PlanOpened { plan: PLAN };
     let entry = Entry { seq: Seq(17), at: Timestamp(1_700_000_000_000), event };
     crate::check("entry.ndjson", &[entry]);

@@ -1,4 +1,4 @@
-//! What workers hand to others and get back.
+//! Delegations, outputs and results of sub-tasks.
 
 use crate::values::{ATTEMPT, TASK, path};
 use pitcrew_model::{
@@ -69,23 +69,23 @@ fn result() -> SubtaskResult {
 }
 
 #[test]
-fn delegations_are_stored_as_ever() {
+fn delegations_keep_their_form() {
     crate::check("delegation.ndjson", &[delegation(), plain_delegation()]);
 }
 
 #[test]
-fn outputs_are_stored_as_ever() {
+fn outputs_keep_their_form() {
     crate::check("task_output.ndjson", &[output(), TaskOutput::default()]);
 }
 
 #[test]
-fn specs_of_subtasks_are_sent_as_ever() {
+fn specs_of_subtasks_keep_their_form() {
     crate::check("subtask_spec.ndjson", &[subtask_spec()]);
 }
 
-/// What a caller leaves out has a meaning.
+/// Omitted fields have defaults.
 #[test]
-fn a_spec_of_a_subtask_may_be_short() {
+fn a_spec_of_a_subtask_may_omit_fields() {
     let short =
         r#"{"agent":{"backend":"claude","agent":null},"work":{"kind":"prompt","prompt":"Look"}}"#;
     let spec: SubtaskSpec = serde_json::from_str(short).expect("a short one");
@@ -94,6 +94,6 @@ fn a_spec_of_a_subtask_may_be_short() {
 }
 
 #[test]
-fn results_of_subtasks_are_sent_as_ever() {
+fn results_of_subtasks_keep_their_form() {
     crate::check("subtask_result.ndjson", &[result()]);
 }

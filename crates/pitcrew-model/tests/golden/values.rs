@@ -1,4 +1,4 @@
-//! The parts that samples are made of.
+//! The parts of the samples.
 
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
@@ -100,7 +100,7 @@ pub fn tool_use() -> ToolUse {
     }
 }
 
-/// Every list has something in it.
+/// A matrix in which every list is non-empty.
 pub fn matrix() -> Matrix {
     Matrix {
         auto_approve: [Action::FileEditsInWorktree, Action::CommandExecution].into(),

@@ -1,4 +1,4 @@
-//! Enums that are stored as one word, and the small ones that others are made of.
+//! Enums that are stored as one word, and small values.
 
 use crate::{
     golden,
@@ -16,7 +16,8 @@ use pitcrew_model::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
-/// A line with every word of an enum without fields. Does not compile while a variant is missing.
+/// Generates a line with every variant of a fieldless enum. Does not compile if a variant is
+/// missing.
 macro_rules! words {
     ($type:ident: $($variant:ident),*) => {{
         let _ = |it: $type| match it { $($type::$variant)|* => () };
@@ -32,7 +33,7 @@ fn line<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, all: &[
 }
 
 #[test]
-fn words_are_stored_as_ever() {
+fn words_keep_their_form() {
     let lines = [
         words!(Outcome: Success, Partial, Failed, Timeout, Cancelled),
         words!(RefusalKind: OutsideZone, GitDir, SymlinkLeaves, Gitlink, TooLarge, TooMany,
