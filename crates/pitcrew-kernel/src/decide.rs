@@ -1,7 +1,7 @@
-//! What an input leads to. Checks everything first: a rejection changes nothing.
+//! Decides what events an input leads to. Validates everything first: a rejection changes nothing.
 //!
-//! One file per command and per family of signals. What follows from the new state by standing
-//! rules is not here but in `settle`.
+//! One file for each command and for each family of signals. The events that follow from the new
+//! state by standing rules are in `settle`.
 
 mod authority;
 mod create_plan;
@@ -55,7 +55,7 @@ use crate::{State, message::Draft};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, QueryVia, Rejection, Signal};
 
-/// Turns an input into events, or says why not.
+/// Turns an input into events, or rejects it.
 pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
     match &input.body {
         InputBody::Command(command) => decide_command(state, input, command),
@@ -136,7 +136,7 @@ fn decide_command(
     }
 }
 
-/// The commands whose answer is found again by the worker's own name for its call.
+/// Decides the commands whose result is looked up by the worker's idempotency key.
 fn decide_family(
     state: &State,
     input: &Input,

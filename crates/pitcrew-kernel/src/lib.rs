@@ -1,9 +1,9 @@
 //! Decides what happens next. Never does it.
 //!
-//! `decide` turns an input into events, `settle` adds what the standing rules demand of the state
-//! that results (start what is ready, block what cannot run, end what has ended), `evolve` folds
-//! an event into the state, `react` names the effect an event asks for. `step` strings them
-//! together. Nothing here reads a clock, a file or a random number.
+//! `decide` turns an input into events, `settle` adds the events that standing rules require of the
+//! new state (start what is ready, block what cannot run, end what has ended), `evolve` folds an
+//! event into the state, and `react` returns the effect that an event requests. `step` combines
+//! them. Nothing here reads a clock, a file or a random number.
 #![no_std]
 extern crate alloc;
 

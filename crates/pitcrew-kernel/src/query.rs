@@ -1,7 +1,7 @@
-//! Questions about code of others: who is asked, and what the asker is told in the end.
+//! Queries about code outside a worker's region: who answers, and what the asker gets.
 //!
-//! The index first, which costs nothing; then whoever works there, between two turns and for a few
-//! tokens; then a plain "not found" with the nearest names.
+//! First the index, which is free; then the worker that owns the code, between two of its turns and
+//! for a few tokens; otherwise "not found" with the nearest names.
 
 mod owners;
 
@@ -18,7 +18,7 @@ use pitcrew_model::{
     QueryVia, Timestamp, WorkerId, about_tokens, limits, text,
 };
 
-/// What becomes of a question that cannot stay as it is.
+/// Returns the events of a query that needs a decision.
 pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     if state.is_query_lost(it) {
         return told(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
@@ -32,7 +32,7 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
             }
             told(state, now, (event, draft))
         }
-        // Nobody waits for more than the index has, and nobody is to be disturbed for it.
+        // A refused read needs no more than the index, and disturbs no worker.
         (_, QueryVia::Read) => told(state, now, not_found(state, it)),
         (_, QueryVia::Question) => ask_person(state, now, it, QueryOutcome::NotFound),
         (_, QueryVia::Tool | QueryVia::Need) => match waiting_owner(state, it) {
@@ -42,7 +42,7 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     }
 }
 
-/// The index does not know it, so a person is asked what the agent asked.
+/// The index does not know the symbol, so a person gets the agent's question.
 fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) -> Vec<Event> {
     let worker = &state.workers[it.worker];
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
@@ -51,21 +51,21 @@ fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) 
     }
     let text = format!("{}{}", missing(it), nearest(it));
     let (ended, _) = end(state, it, outcome, text, 0);
-    // Nobody would read the answer.
+    // The asker cannot read the answer any more.
     if worker.process != Process::Alive {
         return vec![ended];
     }
     vec![ended, ask_house::of_person(state, &state.attempts[worker.attempt], it.context.clone())]
 }
 
-/// The owner that it is at, where that has begun to wait for the asker.
+/// Returns the current owner if it has begun to wait for the asker.
 fn waiting_owner(state: &State, it: &Query) -> Option<WorkerId> {
     let QueryStage::AtOwner { owner, message } = it.stage else { return None };
     let is_read = state.mail.posted[message].status.has_ended();
     (!is_read && state.is_waiting_for(owner, it.worker)).then_some(owner)
 }
 
-/// The live owner of where it would be, the next one where that has ended, or nobody.
+/// Asks the next live owner of the likely path, if there is one.
 fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let Some(path) = it.path() else { return told(state, now, not_found(state, it)) };
     if let Some(saying) = state.said(&it.symbol, path).filter(|said| said.owner != it.worker) {
@@ -99,10 +99,10 @@ fn put_to(state: &State, now: Timestamp, it: &Query, owner: WorkerId) -> Vec<Eve
     events
 }
 
-/// Which budget another owner would exceed.
+/// Returns the budget that another owner would exceed.
 fn over_budget(state: &State, it: &Query, spent: u64) -> Option<QueryBudget> {
     let (worker, plan) = state.query_tokens_left(it.worker);
-    // What is set aside for this one while it is at an owner is there for the next.
+    // The reservation for the current owner is free for the next.
     let own = it.reserved().saturating_sub(it.spent);
     let wanted = spent + it.asking_tokens_max();
     if worker + own < wanted {
@@ -125,7 +125,7 @@ pub fn answered(
     told(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
 }
 
-/// The owner's turn is over without an answer. Where its words are, they may be one.
+/// The owner's turn ended without an answer. Its last text may contain one.
 pub fn overheard(
     state: &State,
     it: &Query,
@@ -143,8 +143,8 @@ fn answer(state: &State, it: &Query, outcome: QueryOutcome, words: &str) -> (Eve
     end(state, it, outcome, words.into(), tokens)
 }
 
-/// The owner answers what it was not waited for any more: the asker is told when it can, and whoever
-/// asks next finds it. Nothing where the budgets leave no room for it.
+/// The owner answers after the end of the query: the asker gets a message, and the answer is kept.
+/// Nothing happens if the budgets do not allow it.
 pub fn late(
     state: &State,
     now: Timestamp,
@@ -171,7 +171,7 @@ pub fn late(
     Some(events)
 }
 
-/// It has waited for long enough. Both sides are told.
+/// The query has timed out. Both sides are informed.
 pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let seconds = state.queries.limits.deadline_ms.div_ceil(1_000);
     let QueryStage::AtOwner { owner, message } = it.stage else {
@@ -183,7 +183,7 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
         return told(state, now, end(state, it, outcome, text, 0));
     };
     let is_read = state.mail.posted[message].tries_count > 0;
-    // What it has not read by now it will not read.
+    // An unread question is withdrawn.
     let later = if is_read { "; what it says later reaches you as a message" } else { "" };
     let text = format!(
         "{} It has not answered within {seconds} seconds{later}.{}",
@@ -208,7 +208,7 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     events
 }
 
-/// Its owner waits for the asker in turn: no answer can come.
+/// The owner waits for the asker, so no answer can come.
 pub fn in_a_circle(state: &State, it: &Query, owner: WorkerId) -> (Event, Option<Draft>) {
     let owner = QueryOwner::Worker(owner);
     let text = format!("{} It waits for you in turn.{}", not_available(owner), nearest(it));
@@ -249,7 +249,7 @@ fn nearest(it: &Query) -> String {
     }
 }
 
-/// The one end of a question, and the words for a next prompt where its asker waits for that.
+/// Ends a query, and writes the answer for the next prompt if its asker waits for that.
 fn end(
     state: &State,
     it: &Query,

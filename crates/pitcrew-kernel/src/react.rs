@@ -1,4 +1,5 @@
-//! The effect that an event asks for: at most one, and whole, so that a driver needs nothing else.
+//! Returns the effect that an event requests: at most one, and complete, so that a driver needs
+//! nothing else.
 
 use crate::{
     State, prompt,
@@ -11,7 +12,7 @@ use pitcrew_model::{
     text,
 };
 
-/// Names the effect that an event asks for. The state is the one after the event.
+/// Returns the effect of an event. The state is the one after the event.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
     Some(match event {
@@ -93,7 +94,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
     })
 }
 
-/// The order is the task's own and goes beside the text, which quotes others. Later turns go on with it.
+/// The script or command is a separate field, because the text quotes others. Later turns continue
+/// it.
 fn give_turn(state: &State, worker: WorkerId, cause: &TurnCause) -> Effect {
     let spec = &rows(state, state.workers[worker].attempt).1.spec;
     let executes = spec.program() == Some(Backend::Builtin);
@@ -122,7 +124,7 @@ fn check_base(state: &State, plan: PlanId) -> Effect {
     Effect::CheckBase { plan, commit: base.start.clone(), setup, checks }
 }
 
-/// Every check of the plan once, in the order of its tasks.
+/// Returns every check of the plan once, in the order of its tasks.
 fn all_checks(state: &State, plan: &Plan) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let checks = plan.tasks.iter().flat_map(|it| &state.tasks[*it].spec.checks);
@@ -143,7 +145,7 @@ fn prepare_checkout(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
-/// Only a checkout of its own is made usable: the others are as their owner left them.
+/// Setup runs only in an own checkout: others are as their owner left them.
 fn setup(task: &Task, plan: &Plan) -> Vec<String> {
     let borrowed = task.delegation.as_ref().is_some_and(|it| it.workspace.is_borrowed());
     if borrowed { Vec::new() } else { plan.head.setup.clone() }
@@ -197,12 +199,12 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
     Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay }
 }
 
-/// What a worker reaches in its checkout.
+/// The paths that a worker may reach in its checkout.
 #[derive(Clone, Debug)]
 pub struct Reach {
-    /// What it works on: it may change that, unless it only reads.
+    /// It may change these, unless it only reads.
     pub zone: Zone,
-    /// What it may read besides.
+    /// It may also read these.
     pub sees: Vec<RepoPath>,
     pub stay: Stay,
 }
@@ -218,7 +220,8 @@ pub fn reach(state: &State, worker: WorkerId) -> Reach {
     Reach { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }
 
-/// Who was given files by name may look at all that the worker at the top of its chain may change.
+/// A sub-task with target files may read everything that the task at the top of its chain may
+/// change.
 fn sees(state: &State, task: &Task, plan: &Plan) -> Vec<RepoPath> {
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let Some(top) = state.chain(task.id).last().filter(|_| named) else { return Vec::new() };
@@ -245,7 +248,7 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
-/// What is taken of what it changed.
+/// Returns the paths whose changes are accepted.
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     let mut zone = given(task, plan);
     if plan.only_reads(task.id) {
@@ -255,7 +258,7 @@ pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
 }
 
 fn given(task: &Task, plan: &Plan) -> Zone {
-    // Who was given files by name has these and no others.
+    // Target files replace the region.
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let shared = if named { Vec::new() } else { plan.head.shared.clone() };
     Zone { region: task.spec.region.clone(), shared, denied: plan.head.denied.clone() }
@@ -300,7 +303,7 @@ fn save_work(state: &State, attempt: AttemptId) -> Effect {
 fn verify(state: &State, attempt: AttemptId, onto: &CommitId) -> Effect {
     let (it, task, plan) = rows(state, attempt);
     let work = it.work.as_ref().expect("collected work is verified");
-    // What a person has accepted as it is only has to merge.
+    // A partial task that a person accepted only has to merge.
     let accepted = task.status == TaskStatus::Integrating;
     let unless_accepted = |checks: &[String]| if accepted { Vec::new() } else { checks.to_vec() };
     Effect::Verify {
@@ -337,7 +340,7 @@ fn land(state: &State, plan: PlanId) -> Effect {
     }
 }
 
-/// The checks of what was completed: those of failed tasks cannot be asked of the result.
+/// Returns the checks of completed tasks. Those of failed tasks do not apply to the result.
 fn landing_checks(state: &State, plan: &Plan) -> Vec<String> {
     let completed = |it: &&TaskId| state.tasks[**it].status == TaskStatus::Completed;
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A worker asks another one, and is answered.
+//! Questions and answers between workers.
 
 use super::{
     ask_query,
@@ -29,7 +29,7 @@ pub fn ask(
     let asked = |it: &(MessageId, WorkerId)| {
         it.1 == to && state.mail.posted[it.0].message.content == question.content
     };
-    // Asked twice is asked once: a bridge that lost the answer asks again.
+    // A repeated call is the same question: the bridge may have lost the answer.
     if state.waits_for(from).any(|it| asked(&it)) {
         return Ok(Vec::new());
     }
@@ -53,7 +53,7 @@ pub fn ask(
     Ok(events)
 }
 
-/// The question, and an answer to each that waits in the cycle which it would close.
+/// Returns the question, and an answer to each question of the cycle that it would close.
 fn told(
     state: &State,
     question: &Draft,
@@ -69,7 +69,7 @@ fn told(
         )
     };
     let own = state.mail.posted.next_id();
-    // What the last one in the cycle asked is what the asker is waited for with.
+    // The asker already waits for a worker whose last question is in the cycle.
     let theirs = |id: MessageId| state.mail.posted[id].message.content.as_str();
     let last = cycle.last().expect("a cycle has a question");
     let mut answer = Draft::new(Party::Orchestrator, Party::Worker(from), MessageKind::Answer, "");
@@ -87,7 +87,7 @@ fn told(
     drafts
 }
 
-/// The questions over which `from` waits for `to`, the first one its own.
+/// Returns the questions over which `from` waits for `to`, starting with its own.
 fn cycle(
     state: &State,
     from: WorkerId,
@@ -111,7 +111,7 @@ fn cycle(
     None
 }
 
-/// A worker answers what it was asked, or what a person wrote to it.
+/// A worker answers a question, or a message of a person.
 pub fn answer(
     state: &State,
     at: Timestamp,
@@ -142,7 +142,7 @@ pub fn answer(
     Ok(message::queue(state, at, [draft]))
 }
 
-/// Whoever was asked one thing need not say which.
+/// Returns the only open question, so that a worker with one need not name it.
 fn only_question(state: &State, worker: WorkerId) -> Option<MessageId> {
     let is_open = |it: &&Message| {
         it.kind.is_asked()

@@ -1,4 +1,4 @@
-//! What turns use; and a person who does not grant more.
+//! Records usage, and ends what a person does not grant more for.
 
 use super::attempt_fails;
 use crate::State;
@@ -8,8 +8,8 @@ use pitcrew_model::{
     Usage, WorkerId,
 };
 
-/// Usage only grows: what is told twice is told for nothing. What is told after the end of a turn,
-/// also by an agent that is being stopped, belongs to that turn.
+/// Usage only grows, so a repeated report changes nothing. A report after the end of a turn belongs
+/// to that turn, even if the agent is being stopped.
 pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
     let usage = it.told.at_least(usage);
@@ -17,7 +17,7 @@ pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>,
     Ok(is_news.then_some(Event::UsageNoted { worker, usage }).into_iter().collect())
 }
 
-/// Whatever would use more ends here. What is handed in already is still judged.
+/// Ends everything that would use more. Submitted work is still verified.
 pub fn denied(state: &State, input: &Input, spending: &Spending) -> Vec<Event> {
     let tasks: Vec<TaskId> = match spending.scope {
         BudgetScope::Task(task) => state.parts(task),

@@ -1,4 +1,4 @@
-//! An approval that reaches further than this once, and what else it covers.
+//! Grants: an approval beyond one use, and the other open requests that it covers.
 
 use crate::{
     State,
@@ -11,7 +11,7 @@ use pitcrew_model::{
     ToolUse, is_grantable, limits,
 };
 
-/// Never more than what is asked: a grant is about the content that the person has seen.
+/// A grant never covers more than the request that the person saw.
 pub fn decide(
     state: &State,
     request: &Request,
@@ -50,7 +50,7 @@ pub fn decide(
     Ok(events)
 }
 
-/// Nobody is asked again for what others wait for as well.
+/// Approves the other open requests that the grant covers.
 fn covered(state: &State, request: &Request, grant: &Grant, actor: Actor) -> Vec<Event> {
     let is_covered = |other: &Request, task: TaskId, tool: &ToolUse| {
         other.id != request.id

@@ -1,4 +1,4 @@
-//! An agent waits for permission. The matrix decides what it knows; a person decides the rest.
+//! An agent requests a permission. The matrix decides what it covers, a person the rest.
 
 use super::bubble;
 use crate::{
@@ -36,11 +36,11 @@ pub fn decide(
         return decided(None);
     }
     match rule {
-        // A person has said yes to it before, in whatever words the agent offers for it.
+        // A person granted it before, so any affirmative option of the agent will do.
         Rule::AutoApprove if grant.is_some() => decided(choose(options, Allow::Yes)),
         Rule::AutoApprove => decided(choose(options, Allow::Once)),
         Rule::AutoDeny => decided(choose(options, Allow::No)),
-        // Between turns nothing waits for the answer, and a person is not asked for nothing.
+        // Between turns no agent waits for the answer, so no person is asked.
         Rule::AskUser if it.turn.is_none() => decided(None),
         Rule::AskUser if it.requests_count >= limits::REQUESTS_PER_WORKER_MAX => decided(None),
         Rule::AskUser => {
@@ -64,8 +64,8 @@ pub fn decide(
     }
 }
 
-/// It is being decided, or the answer is on its way: whoever comes back to an agent tells again
-/// what the agent waits for.
+/// Returns whether the request is open or its answer is on the way. A driver that reattaches
+/// reports open requests again.
 fn is_known(state: &State, worker: &Worker, call: &str) -> bool {
     let asked = |kind: &RequestKind| matches!(kind, RequestKind::ToolUse { call: known, .. } if known == call);
     let decided =

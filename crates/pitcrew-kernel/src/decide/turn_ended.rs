@@ -1,4 +1,4 @@
-//! A turn is over: the worker waits, goes on, is done, or has failed.
+//! A turn has ended: the worker waits, continues, is done, or has failed.
 
 use super::{
     attempt_fails, complete_task,
@@ -55,10 +55,9 @@ pub fn decide(
     if attempt.reminded && !goes_on && !has_family && !state.has_mail(worker) {
         return fails(Failure::NoCompletion);
     }
-    // Calls that waited for permission are over with their turn.
+    // Permission requests end with their turn.
     let mut events = attempt_fails::withdraw_tool_uses(state, worker);
-    // Where it is reminded, that comes after what it left is kept. Parked, it goes on when it has a
-    // slot again.
+    // A reminder comes after the snapshot. A parked worker continues when it has a slot again.
     if it.status == WorkerStatus::Running {
         if goes_on {
             events.push(waits(state, it));
@@ -69,7 +68,7 @@ pub fn decide(
     events
 }
 
-/// Whether the worker has read what was in the prompt of this turn.
+/// Returns whether the worker has read the prompt of this turn.
 pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopReason) -> bool {
     let it = &state.workers[worker];
     let well = match stop {
@@ -79,8 +78,8 @@ pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopRea
     well && it.turn == Some(effect) && !it.status.has_ended()
 }
 
-/// A limit of the provider ended the turn: the worker keeps what it has and waits, and its whole
-/// backend with it.
+/// A provider limit ended the turn: the worker keeps its session and waits, and so does its
+/// backend.
 fn quota_used_up(
     state: &State,
     input: &Input,
@@ -100,7 +99,7 @@ fn quota_used_up(
         WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
             events.push(waits_for_quota(worker.id, worker.status, vendor));
         }
-        // It waits for something else already.
+        // It already waits for something else.
         WorkerStatus::Created
         | WorkerStatus::Starting
         | WorkerStatus::Running
@@ -140,7 +139,7 @@ pub fn waits(state: &State, worker: &Worker) -> Event {
     Event::WorkerMoved { worker: worker.id, from, to, reason }
 }
 
-/// What the turn left is kept: a worker that has not said it is done gets its reminder.
+/// The snapshot after the turn is complete: a worker without a report gets its next turn.
 pub fn snapshot_ended(
     state: &State,
     now: Timestamp,
@@ -164,8 +163,8 @@ pub fn snapshot_ended(
     next_turn(state, now, worker)
 }
 
-/// A worker that has ended its turn and has not said that it is done: it waits for what it has
-/// handed out, hears of that, reads its messages, or is reminded.
+/// A worker without a report ended its turn: it waits for its sub-tasks, gets their results, reads
+/// its messages, or is reminded.
 pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
     let attempt = &state.attempts[worker.attempt];
     let family = &attempt.family;

@@ -1,4 +1,4 @@
-//! What workers hand out, wait for and hear of.
+//! Sub-tasks, waits and results.
 
 use super::{query, task, worker};
 use crate::{
@@ -23,7 +23,8 @@ pub fn added(
 ) {
     let parent = delegation.parent;
     let owner = state.checkout_owner(parent);
-    // What nobody may change is as it was; what is shared is as it is.
+    // A borrowed checkout needs no snapshot: readers change nothing, and guests share the current
+    // state.
     let is_still = state.tasks[state.attempts[owner].task].borrows();
     let waits = delegation.workspace != Workspace::Shared && !is_still;
     let mut row = task::row(task, plan, spec, &[]);
@@ -39,7 +40,7 @@ pub fn added(
     if waits {
         let row = state.attempts.row(owner);
         row.family.waiters.push(task);
-        // At once, and after any that has begun already.
+        // Due at once, and after any snapshot that is already running.
         row.snapshot_due = Some(Timestamp(0));
         let worker = row.worker;
         worker::change(state, worker, |_| {});
@@ -52,7 +53,7 @@ fn spawned(family: &mut Family, at: Timestamp) {
     family.spawned_at.push_back(at);
 }
 
-/// What a parent repeats costs what it costs to hand it out.
+/// A retry by the parent counts as a new sub-task.
 pub fn tried_again(state: &mut State, task: TaskId, actor: Actor, at: Timestamp) {
     let Actor::Worker(_) = actor else { return };
     let Some(parent) = state.tasks[task].delegation.as_ref().map(|it| it.parent) else { return };
@@ -61,7 +62,7 @@ pub fn tried_again(state: &mut State, task: TaskId, actor: Actor, at: Timestamp)
     spawned(family, at);
 }
 
-/// The checkout is kept as it was after they were handed out, or it could not be.
+/// The parent's snapshot is complete or failed.
 pub fn snapshot_ended(state: &mut State, attempt: AttemptId) {
     let row = state.attempts.row(attempt);
     if row.snapshot_due == Some(Timestamp(0)) {
@@ -105,7 +106,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) 
         }
         (true, true) | (false, false) => {}
     }
-    // One that may begin may have waited for this one.
+    // Other sub-tasks may have waited for its place.
     let others: Vec<TaskId> = state.attempts[parent].family.open.iter().copied().collect();
     for other in others {
         state.refresh_task(other);
@@ -126,7 +127,7 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
     refresh_wait(state, worker);
 }
 
-/// A call is answered when all that it waits for has ended, and early while somebody asks.
+/// A call is answered when all sub-tasks have ended, or early for a request or a question.
 pub fn refresh_wait(state: &mut State, worker: WorkerId) {
     let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some()
         || state.questions_to(worker).next().is_some();
@@ -142,7 +143,7 @@ pub fn refresh_wait(state: &mut State, worker: WorkerId) {
     });
 }
 
-/// A person has it tried once more: whoever waits for it waits for that.
+/// A person retries the sub-task: a parent that waited for it waits again.
 fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
     let worker = state.attempts[parent].worker;
     worker::change(state, worker, |it| {
@@ -153,9 +154,9 @@ fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
     refresh_wait(state, worker);
 }
 
-/// It has ended its turn, and nothing but its sub-tasks gives it another one.
+/// Returns whether the worker has ended its turn and only its sub-tasks give it another one.
 fn rests(worker: &Worker) -> bool {
-    // Whoever was parked over a call of the turn that has ended since is still where it was.
+    // A worker that was parked in a call of an ended turn keeps that status.
     let waits = matches!(
         worker.status,
         WorkerStatus::WaitingSubtasks
@@ -166,7 +167,7 @@ fn rests(worker: &Worker) -> bool {
     waits && worker.turn.is_none() && !has_turn
 }
 
-/// Nobody wants their results any more.
+/// The parent has ended, so its sub-tasks are orphans.
 pub fn parent_ended(state: &mut State, parent: AttemptId) {
     let open = state.attempts[parent].family.open.iter().copied();
     state.agenda.orphans.extend(open);
@@ -193,7 +194,7 @@ pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {
             let requests = state.asked_of(state.workers[worker].attempt).collect();
             (requests, state.questions_to(worker).map(|it| it.id).collect())
         }
-        // Nobody has read the answer.
+        // The worker never read the answer.
         AwaitEnd::TurnOver | AwaitEnd::Replaced => (Vec::new(), Vec::new()),
     };
     worker::change(state, worker, |it| {
@@ -222,7 +223,7 @@ pub fn pull_ended(state: &mut State, attempt: AttemptId, task: TaskId, effect: E
     change_pulls(state, attempt, |it| it.retain(|it| *it != effect));
 }
 
-/// A checkout that is being changed is not kept meanwhile.
+/// A checkout into which changes are pulled is not snapshotted.
 fn change_pulls(
     state: &mut State,
     attempt: AttemptId,

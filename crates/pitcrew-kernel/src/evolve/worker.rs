@@ -1,4 +1,4 @@
-//! Workers and what they ask of people.
+//! Workers and their requests.
 
 use super::{attempt, budget, message, query};
 use crate::{
@@ -15,7 +15,7 @@ use pitcrew_model::{
     RequestStatus, Timestamp, TurnCause, Usage, Verdict, WorkerId, WorkerStatus, limits,
 };
 
-/// Changes a worker and keeps the agenda in step.
+/// Changes a worker and updates the agenda.
 pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Worker)) {
     let row = state.workers.row(worker);
     let before = Worker {
@@ -44,7 +44,7 @@ pub fn moved(
     assert_eq!(state.workers[worker].status, from, "{worker} moved from where it was not");
     change(state, worker, |it| {
         it.status = to;
-        // The start of the agent is part of its time: one that hangs there is late as well.
+        // The start of the agent counts against its timeout, so that a hanging start is detected.
         if matches!(to, WorkerStatus::Starting | WorkerStatus::Running) {
             it.deadline.get_or_insert(at.plus(it.left_ms));
         } else if let Some(deadline) = it.deadline.take() {
@@ -58,7 +58,7 @@ pub fn moved(
             it.limited = Some((since, waits_count + 1));
             go_on_after(it, TurnCause::QuotaOver);
         }
-        // It asked for nothing itself, or for something before its first turn: a cap has stopped it.
+        // It has no request of its own, or only one from before its first turn: a cap stopped it.
         if to == WorkerStatus::WaitingPermission && (it.requests.is_empty() || it.turns_count == 0)
         {
             go_on_after(it, TurnCause::Resumed);
@@ -70,15 +70,15 @@ pub fn moved(
     }
 }
 
-/// A worker that is stopped by a limit goes on where it was. It did not end its turn by itself, so
-/// it is not reminded.
+/// A worker that a limit stopped continues where it was. It did not end its turn by itself, so it
+/// is not reminded.
 fn go_on_after(worker: &mut Worker, cause: TurnCause) {
     worker.comebacks.retain(|it| *it != Comeback::Turn(TurnCause::Reminder));
     gets_turn(worker, cause);
 }
 
-/// It gets a turn: the one that it has coming, or one for this cause. Whatever it was answered before,
-/// its task is told first.
+/// Gives the worker a turn: the pending one, or one for this cause. The first prompt is always the
+/// task.
 pub fn gets_turn(worker: &mut Worker, cause: TurnCause) {
     let start = Comeback::Turn(TurnCause::Start);
     if worker.turns_count == 0 {
@@ -94,7 +94,7 @@ pub fn start_asked(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| it.process = Process::Alive);
 }
 
-/// Its time is up no more: whoever asked for the stop has decided what becomes of the attempt.
+/// Clears the timeout: the outcome of the attempt is already decided.
 pub fn stop_asked(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| {
         it.process = Process::Stopping;
@@ -110,7 +110,7 @@ pub fn gone(state: &mut State, worker: WorkerId) {
     }
 }
 
-/// The time that it worked alone is not counted.
+/// Excludes the time without an orchestrator from the timeout.
 pub fn reattached(state: &mut State, worker: WorkerId, away_ms: u64) {
     change(state, worker, |it| it.deadline = it.deadline.map(|at| at.plus(away_ms)));
 }
@@ -172,7 +172,7 @@ pub fn turn_opened(
     message::turn_changed(state, worker);
 }
 
-/// The turn is over, and with it every call of it that waited for permission.
+/// Ends the turn and its open permission requests.
 pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     let row = &state.workers[worker];
     if row.turn != Some(effect) {
@@ -198,7 +198,8 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     query::asker_changed(state, worker);
 }
 
-/// What a worker that has ended its turn gets another one for. None while others work for it.
+/// Returns the cause of the next turn of a worker that ended its turn. None while its sub-tasks
+/// run.
 fn next_cause(state: &State, worker: &Worker) -> Option<TurnCause> {
     let family = &state.attempts[worker.attempt].family;
     if state.is_stopped(worker) {
@@ -218,7 +219,7 @@ pub fn call_answered(state: &mut State, worker: WorkerId, answered: RequestId) {
     change(state, worker, |it| it.comebacks.retain(is_other));
 }
 
-/// The worker has something to go on with as soon as it has a slot.
+/// Records what the worker continues with as soon as it has a slot.
 pub fn will_return(state: &mut State, worker: WorkerId, comeback: Comeback) {
     change(state, worker, |it| it.comebacks.push_back(comeback));
 }
@@ -247,7 +248,8 @@ pub fn request_opened(
     }
 }
 
-/// What a sub-task wants to do goes its way from there; the rest is for a person.
+/// Returns the first status: a permission request of a sub-task is escalated, others go to a
+/// person.
 fn begins(state: &State, worker: Option<WorkerId>, kind: &RequestKind) -> RequestStatus {
     let is_tool = matches!(kind, RequestKind::ToolUse { .. });
     let Some(worker) = worker.filter(|_| is_tool) else { return RequestStatus::AtUser };
@@ -319,14 +321,14 @@ fn comeback(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Allow {
-    /// This time only: what nobody was asked about.
+    /// Once, without a person.
     Once,
-    /// A person said yes, in whatever words the agent offers for it.
+    /// A person approved, so any affirmative option will do.
     Yes,
     No,
 }
 
-/// The option for a verdict: just this once wherever the agent offers that.
+/// Returns the option for an approval, preferably one that allows it only once.
 pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<String> {
     let wanted: &[PermissionOptionKind] = match allow {
         Allow::Once => &[PermissionOptionKind::AllowOnce],

@@ -1,4 +1,4 @@
-//! Whose code it is: the longest region that holds a path, by whole components.
+//! Finds the owners of code: the longest region that contains a path, by whole components.
 
 use crate::{
     State,
@@ -15,7 +15,7 @@ use pitcrew_model::{
     Party, PlanStatus, QueryOwner, RepoPath, TaskStatus, WorkerId, WorkerStatus, Workspace,
 };
 
-/// Somebody whose region it is in.
+/// A task whose region contains the path.
 pub struct Owner {
     pub who: QueryOwner,
     /// Why it cannot be asked now.
@@ -30,14 +30,14 @@ impl Owner {
         }
     }
 
-    /// Why it cannot be asked, as a sentence without its full stop.
+    /// Returns why it cannot be asked, without a full stop.
     pub fn why(&self) -> &str {
         self.trouble.as_deref().unwrap_or_default()
     }
 }
 
-/// All owners of a path but the asker: the longest region first, then those of the asker's own plan,
-/// the least busy, the oldest.
+/// Returns all owners of a path except the asker: the longest region first, then those of the
+/// asker's plan, the least busy, the oldest.
 pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
     let asker = &state.attempts[state.workers[it.worker].attempt];
     let plan = state.tasks[asker.task].plan;
@@ -66,14 +66,14 @@ pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
     owners
 }
 
-/// How many components of the path the region holds: the longest of its prefixes counts.
+/// Returns how many components of the path the longest matching prefix of the region has.
 fn depth(region: &[RepoPath], path: &str) -> Option<usize> {
     let holds = region.iter().filter(|it| it.contains(path));
     let components = |it: &RepoPath| it.as_str().split('/').filter(|it| !it.is_empty()).count();
     holds.map(components).max()
 }
 
-/// Whether it is in a turn, and how much it has to read.
+/// Returns whether it is in a turn, and how much it has to read.
 fn busy(state: &State, worker: &Worker) -> (bool, usize) {
     let mailbox = state.mailbox(worker.id);
     let letters = mailbox.map_or(0, |it| it.unread_count() + it.delivered.len());
@@ -113,7 +113,7 @@ fn trouble(state: &State, it: &Query, worker: &Worker) -> Option<String> {
     }
 }
 
-/// A task of a live plan whose region it is in, and that nobody works on now.
+/// Returns a task of a live plan whose region contains the path, but which has no worker now.
 fn not_working(state: &State, it: &Query, path: &str) -> Option<Owner> {
     let own = state.attempts[state.workers[it.worker].attempt].task;
     let is_live = |status| matches!(status, PlanStatus::Active | PlanStatus::Paused);

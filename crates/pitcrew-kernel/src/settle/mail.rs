@@ -1,4 +1,4 @@
-//! What must become of messages: none is lost, none waits for ever, and nobody waits for nothing.
+//! Messages: none is lost, none waits forever, and no worker waits for a lost answer.
 
 use crate::{
     State,
@@ -9,7 +9,7 @@ use pitcrew_model::{
     Claim, Event, MessageId, MessageStatus, Party, Timestamp, TurnCause, WorkerStatus,
 };
 
-/// A turn failed over it, or nobody will read it.
+/// A turn failed with the message in its prompt, or its reader is gone.
 pub fn put_right(state: &State) -> Option<Vec<Event>> {
     let message = *state.mail.stale.first()?;
     let (to, reason) = state.message_verdict(message).expect("what is stale cannot stay");
@@ -22,7 +22,7 @@ pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     (at <= now).then(|| vec![moved(state, message, MessageStatus::Expired, reason())])
 }
 
-/// Whoever asked is told that no answer comes, and why.
+/// Informs the sender of a question that no answer will come, and why.
 pub fn give_up(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let question = *state.mail.unanswered.first()?;
     let words = format!(
@@ -52,7 +52,7 @@ fn why_unanswered(state: &State, question: MessageId) -> String {
     }
 }
 
-/// A worker that waits for something else is woken by what presses.
+/// Wakes a waiting worker for an urgent message.
 pub fn wake(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (at, worker) = *state.agenda.waking.first()?;
     if at > now || state.agenda.slots_used >= state.agents_max {

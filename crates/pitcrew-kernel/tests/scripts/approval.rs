@@ -1,4 +1,4 @@
-//! What waits for a person before it runs.
+//! Approvals.
 
 use crate::script::check;
 use expect_test::expect;
@@ -26,7 +26,7 @@ fn a_denied_plan_is_cancelled() {
 
 /// S0-010: only the approval starts a plan.
 #[test]
-fn a_retry_is_no_way_around_the_approval() {
+fn a_retry_does_not_bypass_the_approval() {
     check(
         "
             ~ plan demo ask | a | b

@@ -1,9 +1,9 @@
-//! A sub-task asks: its parent decides what it holds, then the matrix, then a person.
+//! Permission requests of sub-tasks: decided by the parent, then the matrix, then a person.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-042, S4-044: what the matrix and the plan allow, a sub-task has from its parent.
+/// S4-042, S4-044: a sub-task inherits what the matrix and the plan allow its parent.
 #[test]
 fn a_subtask_inherits_the_level_of_its_parent() {
     check(
@@ -32,10 +32,10 @@ fn a_subtask_inherits_the_level_of_its_parent() {
     );
 }
 
-/// S4-043, S4-045, S4-050, S4-051, S4-049: what its parent does not hold goes on to a person, and
-/// the way is on record.
+/// S4-043, S4-045, S4-050, S4-051, S4-049: a permission that the parent lacks goes to a person, and
+/// each step is recorded.
 #[test]
-fn what_the_parent_does_not_hold_goes_to_a_person() {
+fn a_permission_that_the_parent_lacks_goes_to_a_person() {
     check(
         "
             ~ slots 3
@@ -70,8 +70,8 @@ fn what_the_parent_does_not_hold_goes_to_a_person() {
     );
 }
 
-/// S4-043, S4-047, S4-051: what a person has allowed the parent, the parent may allow its own
-/// sub-tasks: all at once, and nothing beyond.
+/// S4-043, S4-047, S4-051: a parent may pass on what a person granted it: to all its sub-tasks at
+/// once, and nothing more.
 #[test]
 fn a_parent_decides_what_it_holds_in_a_batch() {
     check(
@@ -117,7 +117,7 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
     );
 }
 
-/// S4-016: a grant that is revoked is not handed down; a parent that is refused nothing may refuse.
+/// S4-016: a revoked grant is not passed on; a parent may deny anything.
 #[test]
 fn a_parent_never_allows_more_than_it_holds() {
     check(
@@ -147,9 +147,9 @@ fn a_parent_never_allows_more_than_it_holds() {
     );
 }
 
-/// S4-046: nobody is asked for what the parent holds, where the limits say so.
+/// S4-046: permissions of the parent are inherited without a request, if the limits say so.
 #[test]
-fn what_a_parent_holds_is_handed_down_where_the_limits_say_so() {
+fn permissions_of_the_parent_are_inherited_if_the_limits_say_so() {
     check(
         "
             ~ slots 3
@@ -177,8 +177,7 @@ fn what_a_parent_holds_is_handed_down_where_the_limits_say_so() {
     );
 }
 
-/// S4-048: a parent that waits is answered early, so that it can decide; one that does not is passed
-/// over.
+/// S4-048: a waiting parent is woken to decide; a request to any other parent moves on.
 #[test]
 fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
     check(
@@ -214,9 +213,9 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
     );
 }
 
-/// In somebody else's checkout a sub-task changes nothing but what it was given for that.
+/// In a borrowed checkout a sub-task may change only its target files.
 #[test]
-fn a_subtask_changes_nothing_that_is_not_its_own() {
+fn a_subtask_changes_only_its_target_files() {
     check(
         "
             ~ slots 3
@@ -237,9 +236,9 @@ fn a_subtask_changes_nothing_that_is_not_its_own() {
     );
 }
 
-/// A parent without a slot, for which somebody else has decided meanwhile, waits on for the result.
+/// A parent without a slot keeps waiting for the result if the request was decided meanwhile.
 #[test]
-fn a_parent_is_not_woken_for_what_is_decided() {
+fn a_parent_is_not_woken_for_a_decided_request() {
     check(
         "
             ~ slots 2

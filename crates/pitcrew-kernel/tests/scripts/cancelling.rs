@@ -1,11 +1,11 @@
-//! Cancel, from every state, and what is left behind.
+//! Cancelling, from every state, and what remains.
 
 use crate::script::check;
 use expect_test::expect;
 
 /// S0-132, S1-014: pending and queued.
 #[test]
-fn a_task_that_waits_is_cancelled_at_once() {
+fn a_waiting_task_is_cancelled_at_once() {
     check(
         "
             ~ slots 1
@@ -87,7 +87,7 @@ fn cancel_while_the_agent_starts() {
     );
 }
 
-/// S0-132: while running. Dependents are blocked, and the work is kept.
+/// S0-132: while running. Dependents are blocked, and the work is saved.
 #[test]
 fn cancel_while_it_runs() {
     check(
@@ -252,7 +252,7 @@ fn cancel_while_it_waits_to_be_verified() {
 }
 
 #[test]
-fn what_is_being_integrated_is_not_cancelled() {
+fn a_task_that_is_being_integrated_is_not_cancelled() {
     check(
         "
             ~ plan demo | a
@@ -277,7 +277,7 @@ fn what_is_being_integrated_is_not_cancelled() {
     );
 }
 
-/// Although its task is integrating again when the old result comes.
+/// Even though its task is integrating again when the old result comes.
 #[test]
 fn a_cancelled_attempt_is_never_integrated() {
     check(
@@ -335,7 +335,7 @@ fn a_completed_task_is_not_cancelled() {
 }
 
 #[test]
-fn what_ended_badly_can_still_be_cancelled() {
+fn a_failed_task_can_still_be_cancelled() {
     check(
         "
             ~ plan demo | a attempts=1 | b after a | c
@@ -365,9 +365,9 @@ fn what_ended_badly_can_still_be_cancelled() {
     );
 }
 
-/// S0-132, S1-014: all states at once; what is completed stays.
+/// S0-132, S1-014: all states at once; completed tasks stay.
 #[test]
-fn a_cancelled_plan_takes_everything_with_it() {
+fn cancelling_a_plan_cancels_all_its_tasks() {
     check(
         "
             ~ plan demo | a | b | c after a | d

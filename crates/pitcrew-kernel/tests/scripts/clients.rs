@@ -1,11 +1,11 @@
-//! A person's own agent: it drives plans, and hands out parts of its work like others.
+//! Outside clients: they drive plans, and create sub-tasks.
 
 use crate::script::check;
 use expect_test::expect;
 use pitcrew_kernel::reach;
 use pitcrew_model::{Stay, WorkerId};
 
-/// A call whose answer was lost is made again, and carried out once.
+/// A call is repeated after its answer was lost, and carried out once.
 #[test]
 fn a_call_of_a_client_is_carried_out_once() {
     check(
@@ -35,9 +35,9 @@ fn a_call_of_a_client_is_carried_out_once() {
     );
 }
 
-/// S1-041: an agent that works for no plan has sub-tasks, and these have none.
+/// S1-041: an outside client has sub-tasks, and these have none.
 #[test]
-fn a_standalone_agent_hands_out_one_level() {
+fn a_standalone_agent_has_one_level_of_subtasks() {
     check(
         "
             client once n1 spawn | look | write on=src/a
@@ -67,10 +67,9 @@ fn a_standalone_agent_hands_out_one_level() {
     );
 }
 
-/// S1-041: what the settings say of every plan holds for what such an agent hands out: what it may
-/// cost, and what nobody may change.
+/// S1-041: the settings for every plan apply to the sub-tasks of a client: caps and denied paths.
 #[test]
-fn the_rules_of_the_house_hold_for_a_standalone_agent() {
+fn the_house_rules_apply_to_a_standalone_agent() {
     check(
         "
             client spawn denied=infra | write on=infra/main.tf
@@ -126,9 +125,9 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
     );
 }
 
-/// Who only reads has a checkout of its own there, and nothing that it changes is taken from it.
+/// A reader has its own checkout there, and none of its changes is accepted.
 #[test]
-fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
+fn changes_of_a_standalone_reader_are_refused() {
     check(
         "
             client spawn | look | write isolated
@@ -175,10 +174,10 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
     assert!(may_read(1) && may_read(2), "to find something out");
 }
 
-/// S1-041: what readers have said is an answer: there is nothing to land, nor to be reminded of. One
-/// that is tried again makes the plan go on, and it ends so again.
+/// S1-041: the results of readers are the answer: no landing is open. A retry reopens the plan,
+/// which ends the same way.
 #[test]
-fn a_plan_of_readers_leaves_nothing_to_see_to() {
+fn a_plan_of_readers_leaves_nothing_to_land() {
     check(
         "
             ~ client spawn | look | test
@@ -220,9 +219,9 @@ fn a_plan_of_readers_leaves_nothing_to_see_to() {
     );
 }
 
-/// Nobody denied the path to every task: it is this one that may change nothing.
+/// The path is not denied to every task: only this task may not change it.
 #[test]
-fn a_reader_that_changed_something_is_told_that_it_only_reads() {
+fn the_refusal_of_a_readers_change_says_that_it_only_reads() {
     check(
         "
             ~ client spawn | look | write isolated
@@ -248,9 +247,9 @@ fn a_reader_that_changed_something_is_told_that_it_only_reads() {
     );
 }
 
-/// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
+/// S1-041, S4-028: the limits apply, and a command that needs no approval is not delegated unseen.
 #[test]
-fn what_a_standalone_agent_may_not_hand_out() {
+fn the_limits_of_a_standalone_agent() {
     check(
         "
             client spawn | p | q | r | s | t | u | v | w | x | y | z

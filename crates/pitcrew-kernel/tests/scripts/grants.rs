@@ -1,11 +1,11 @@
-//! What a person has allowed for more than once.
+//! Grants.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-148: a person decides once what comes again, by content and not by title.
+/// S4-148: a person decides a repeated request once, by content and not by title.
 #[test]
-fn what_is_granted_for_a_plan_is_not_asked_again() {
+fn a_grant_for_a_plan_covers_repeated_requests() {
     check(
         "
             ~ plan demo | a | b
@@ -44,7 +44,7 @@ fn what_is_granted_for_a_plan_is_not_asked_again() {
 }
 
 #[test]
-fn a_grant_for_a_task_is_for_no_other() {
+fn a_grant_for_a_task_covers_no_other_task() {
     check(
         "
             ~ plan demo | a | b
@@ -68,7 +68,7 @@ fn a_grant_for_a_task_is_for_no_other() {
 }
 
 #[test]
-fn a_grant_answers_all_that_wait_for_the_same() {
+fn a_grant_answers_all_open_requests_that_it_covers() {
     check(
         "
             ~ plan demo | a | b
@@ -94,7 +94,7 @@ fn a_grant_answers_all_that_wait_for_the_same() {
 }
 
 #[test]
-fn what_is_revoked_is_asked_again() {
+fn a_revoked_grant_asks_again() {
     check(
         "
             ~ plan demo | a
@@ -119,9 +119,9 @@ fn what_is_revoked_is_asked_again() {
     );
 }
 
-/// S4-016: a grant never lifts what is denied, also when that is said later.
+/// S4-016: a grant never covers a denied action, even if it is denied later.
 #[test]
-fn a_grant_is_never_for_what_is_denied() {
+fn a_grant_never_covers_a_denied_action() {
     check(
         "
             ~ plan demo | a
@@ -145,7 +145,7 @@ fn a_grant_is_never_for_what_is_denied() {
 }
 
 #[test]
-fn a_path_is_granted_with_what_is_below_it() {
+fn a_grant_for_a_path_covers_everything_below_it() {
     check(
         "
             ~ matrix ask=file_edits_in_worktree,file_creation_in_worktree
@@ -176,7 +176,7 @@ fn a_path_is_granted_with_what_is_below_it() {
 }
 
 #[test]
-fn what_says_too_little_of_itself_is_approved_once_only() {
+fn an_unspecific_request_is_approved_only_once() {
     check(
         "
             ~ plan demo ask | a
@@ -215,9 +215,9 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
     );
 }
 
-/// What is allowed for as long as something lasts ends with that.
+/// A grant ends with its scope.
 #[test]
-fn a_grant_ends_with_what_it_was_given_for() {
+fn a_grant_ends_with_its_scope() {
     check(
         "
             ~ plan demo | a | b

@@ -1,11 +1,11 @@
-//! Questions to the house: the rules answer, the index answers, and a person answers the rest.
+//! Questions that are answered without a person: by the matrix, or by the index.
 
 use crate::{queries::check_two, script::check};
 use expect_test::expect;
 
-/// S4-077, S4-084: what the matrix decides nobody is asked.
+/// S4-077, S4-084: a question that the matrix decides does not reach a person.
 #[test]
-fn the_rules_say_whether_a_command_may_be_run() {
+fn the_matrix_answers_whether_a_command_may_run() {
     check(
         "
             ~ plan demo | a in a
@@ -35,7 +35,7 @@ fn the_rules_say_whether_a_command_may_be_run() {
 }
 
 #[test]
-fn what_the_rules_would_ask_a_person_is_asked() {
+fn a_question_that_the_matrix_would_ask_goes_to_a_person() {
     check(
         "
             ~ plan demo | a in a
@@ -53,9 +53,9 @@ fn what_the_rules_would_ask_a_person_is_asked() {
     );
 }
 
-/// S4-077: what the index knows of a name costs nobody anything; asked again, a person is asked.
+/// S4-077: an answer of the index is free; a repeated question goes to a person.
 #[test]
-fn the_index_says_what_something_looks_like() {
+fn the_index_answers_what_a_symbol_is() {
     check_two(
         "
             ask attempt-1 What are the fields of `AuthValidator`?
@@ -88,9 +88,9 @@ fn the_index_says_what_something_looks_like() {
     );
 }
 
-/// S4-084: nobody who works is disturbed for it, and the person reads what was asked.
+/// S4-084: no worker is disturbed, and the person reads the original question.
 #[test]
-fn what_the_index_does_not_know_a_person_is_asked() {
+fn a_symbol_that_the_index_does_not_know_goes_to_a_person() {
     check_two(
         "
             ask attempt-1 Where is `TokenStore` defined?
@@ -127,7 +127,7 @@ fn what_the_index_does_not_know_a_person_is_asked() {
 }
 
 #[test]
-fn a_question_that_decides_something_is_a_persons() {
+fn a_question_for_a_decision_goes_to_a_person() {
     check_two(
         "
             ask attempt-1 Should I rename the field `limit`?

@@ -1,11 +1,11 @@
-//! Tasks that join a plan later, and orders that are not everybody's.
+//! Tasks that are added later, and commands that need a person.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-023: a person adds to a plan that runs; what the task depends on has ended already.
+/// S1-023: a person adds to a running plan; the dependency of the task has ended already.
 #[test]
-fn a_task_joins_a_plan_that_runs() {
+fn a_task_is_added_to_a_running_plan() {
     check(
         "
             ~ plan demo | a | b
@@ -39,7 +39,7 @@ fn a_task_joins_a_plan_that_runs() {
     );
 }
 
-/// What somebody else than a person adds was in no plan that a person approved.
+/// A person has not approved a task that an agent adds.
 #[test]
 fn a_task_that_an_agent_adds_waits_for_a_person() {
     check(
@@ -82,9 +82,9 @@ fn a_task_that_an_agent_adds_waits_for_a_person() {
     );
 }
 
-/// Nobody approves what was not there when they looked.
+/// A person approves only what they have seen.
 #[test]
-fn a_plan_that_grows_is_asked_for_anew() {
+fn adding_to_a_waiting_plan_replaces_its_approval_request() {
     check(
         "
             ~ plan demo ask | a
@@ -116,7 +116,7 @@ fn a_plan_that_grows_is_asked_for_anew() {
 
 /// A task that depends on one that has failed is blocked from the start.
 #[test]
-fn a_task_that_joins_behind_a_failed_one_is_blocked() {
+fn a_task_that_is_added_behind_a_failed_one_is_blocked() {
     check(
         "
             ~ plan demo | a attempts=1 | b
@@ -140,7 +140,7 @@ fn a_task_that_joins_behind_a_failed_one_is_blocked() {
 }
 
 #[test]
-fn who_drives_decides_nothing() {
+fn a_client_approves_nothing() {
     check(
         "
             ~ plan demo ask | a

@@ -1,10 +1,10 @@
-//! Integrated work goes to the base branch, and what is not needed any more goes away.
+//! Landing integrated work, and removing what is no longer needed.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn landing_is_asked_approved_and_cleaned_up() {
+fn landing_is_requested_approved_and_cleaned_up() {
     check(
         "
             ~ plan demo | a
@@ -45,7 +45,7 @@ fn landing_is_asked_approved_and_cleaned_up() {
 }
 
 #[test]
-fn a_denied_landing_can_be_asked_for_again() {
+fn a_denied_landing_can_be_requested_again() {
     check(
         "
             ~ plan demo | a
@@ -72,7 +72,7 @@ fn a_denied_landing_can_be_asked_for_again() {
 }
 
 #[test]
-fn a_landing_that_conflicts_is_tried_again() {
+fn a_landing_that_conflicts_is_retried() {
     check(
         "
             ~ plan demo | a
@@ -138,7 +138,7 @@ fn a_plan_with_nothing_completed_is_not_landed() {
 }
 
 #[test]
-fn a_retry_takes_the_landing_back() {
+fn a_retry_withdraws_the_landing() {
     check(
         "
             ~ plan demo | a | b attempts=1
@@ -267,7 +267,7 @@ fn abandoned_work_may_be_removed() {
 }
 
 #[test]
-fn a_plan_that_is_given_up_can_still_be_landed() {
+fn an_abandoned_plan_can_still_be_landed() {
     check(
         "
             ~ plan demo | a
@@ -298,7 +298,7 @@ fn a_plan_that_is_given_up_can_still_be_landed() {
 }
 
 #[test]
-fn a_plan_is_abandoned_without_what_is_completed() {
+fn abandoning_a_plan_keeps_completed_work() {
     check(
         "
             ~ plan demo | a | b attempts=1
@@ -324,7 +324,7 @@ fn a_plan_is_abandoned_without_what_is_completed() {
 
 /// S0-054, S0-060: partial is a state of its own.
 #[test]
-fn partial_work_waits_for_a_person_who_accepts_it() {
+fn a_person_accepts_partial_work() {
     check(
         "
             ~ plan demo | a check=make
@@ -360,7 +360,7 @@ fn partial_work_waits_for_a_person_who_accepts_it() {
 }
 
 #[test]
-fn partial_work_that_does_not_merge_has_failed() {
+fn partial_work_that_does_not_merge_fails() {
     check(
         "
             ~ plan demo | a
@@ -383,7 +383,7 @@ fn partial_work_that_does_not_merge_has_failed() {
 
 /// S0-068: partial tasks are retried too.
 #[test]
-fn partial_work_can_be_gone_on_with() {
+fn partial_work_can_be_retried() {
     check(
         "
             ~ plan demo | a
@@ -409,7 +409,7 @@ fn partial_work_can_be_gone_on_with() {
 }
 
 #[test]
-fn accepting_takes_the_landing_back() {
+fn accepting_withdraws_the_landing() {
     check(
         "
             ~ plan demo | a | b

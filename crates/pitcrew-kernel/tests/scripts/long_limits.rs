@@ -1,4 +1,4 @@
-//! Limits of providers that come again and again.
+//! Provider limits that repeat.
 
 use crate::script::check;
 use expect_test::expect;
@@ -8,9 +8,10 @@ fn ten_waits() -> String {
     (1..=10).map(wait).collect()
 }
 
-/// Ten times, and for more than a day: who has a second task of that backend is spared the same.
+/// Ten times, and for more than a day. A second task of that backend does not start the count
+/// again.
 #[test]
-fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
+fn a_limit_that_does_not_end_fails_and_a_person_may_retry() {
     let waits = ten_waits();
     check(
         &format!(
@@ -55,9 +56,9 @@ fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
     );
 }
 
-/// What an agent gets done between two limits is no waiting.
+/// Progress between two limits resets the count.
 #[test]
-fn a_model_that_answers_in_between_is_waited_for_as_often_as_it_takes() {
+fn a_model_that_answers_in_between_may_wait_any_number_of_times() {
     let waits = ten_waits();
     check(
         &format!(
@@ -87,9 +88,9 @@ fn a_model_that_answers_in_between_is_waited_for_as_often_as_it_takes() {
     );
 }
 
-/// Who is told of a second every time does not try every second.
+/// A provider that reports one second every time is not retried every second.
 #[test]
-fn times_that_turn_out_wrong_are_believed_less_and_less() {
+fn wrong_reset_times_lengthen_the_wait() {
     check(
         "
             ~ plan demo | a | b

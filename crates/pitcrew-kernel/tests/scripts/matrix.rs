@@ -1,12 +1,11 @@
-//! The matrix decides: what is approved, what is asked, what is denied.
+//! The permission matrix: approve, ask, deny.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-006, S4-010, S4-044, S4-058, S4-061, S4-081: the matrix that was applied decides, and nobody else is
-/// asked.
+/// S4-006, S4-010, S4-044, S4-058, S4-061, S4-081: the applied matrix decides alone.
 #[test]
-fn the_matrix_that_was_applied_decides() {
+fn the_applied_matrix_decides() {
     check(
         "
             matrix approve=command_execution ask=file_edits_in_worktree deny=pr_creation
@@ -37,7 +36,7 @@ fn the_matrix_that_was_applied_decides() {
     );
 }
 
-/// S4-060: a command line is judged by the strictest of its parts, whatever it begins with.
+/// S4-060: the strictest part of a command line decides.
 #[test]
 fn a_command_line_is_as_strict_as_its_strictest_part() {
     check(
@@ -101,9 +100,9 @@ fn a_command_line_is_as_strict_as_its_strictest_part() {
     );
 }
 
-/// What a person has approved once does not follow from a matrix that denies.
+/// An earlier approval does not override a matrix that denies.
 #[test]
-fn nobody_approves_what_the_matrix_denies() {
+fn a_denied_action_cannot_be_approved() {
     check(
         "
             ~ plan demo | a
@@ -137,9 +136,9 @@ fn nobody_approves_what_the_matrix_denies() {
     );
 }
 
-/// What waits when the permissions change is judged by them.
+/// Open requests are judged by the new permissions.
 #[test]
-fn what_waits_is_judged_again_when_the_matrix_changes() {
+fn open_requests_are_judged_again_when_the_matrix_changes() {
     check(
         "
             ~ plan demo | a
@@ -159,7 +158,7 @@ fn what_waits_is_judged_again_when_the_matrix_changes() {
 }
 
 #[test]
-fn a_plan_that_need_not_be_asked_runs() {
+fn a_plan_that_needs_no_approval_runs() {
     check(
         "
             ~ matrix approve=plan_execution
@@ -176,9 +175,9 @@ fn a_plan_that_need_not_be_asked_runs() {
     );
 }
 
-/// S4-048: nobody answers, so the default holds; it is to deny unless somebody says otherwise.
+/// S4-048: without a decision the default applies: deny, unless configured otherwise.
 #[test]
-fn a_request_that_nobody_decides_expires() {
+fn an_undecided_request_expires() {
     check(
         "
             ~ matrix timeout=60000
@@ -219,9 +218,9 @@ fn a_request_that_nobody_decides_expires() {
     );
 }
 
-/// S4-016: no worker changes what it may do.
+/// S4-016: no worker changes its own permissions.
 #[test]
-fn no_worker_touches_the_permissions() {
+fn no_worker_changes_permissions() {
     check(
         "
             ~ plan demo | a

@@ -1,4 +1,4 @@
-//! Messages: their order, their way into a prompt, and what becomes of those that nobody reads.
+//! Messages: their order, their delivery in prompts, and their expiry.
 
 use crate::script::{Script, check};
 use expect_test::expect;
@@ -7,8 +7,8 @@ use pitcrew_model::{
     limits,
 };
 
-/// S4-064, S4-065, S4-075: what is said to a worker at work is in its next prompt, tagged, with
-/// its context.
+/// S4-064, S4-065, S4-075: a message to a running worker is in its next prompt, quoted, with its
+/// context.
 #[test]
 fn a_message_reaches_the_next_prompt() {
     check(
@@ -51,7 +51,7 @@ fn a_message_reaches_the_next_prompt() {
     );
 }
 
-/// S4-067: the urgent ones first, each kind in the order of its coming.
+/// S4-067: urgent ones first, each kind in the order of arrival.
 #[test]
 fn messages_are_read_in_the_order_of_their_priority() {
     check(
@@ -80,9 +80,9 @@ fn messages_are_read_in_the_order_of_their_priority() {
     );
 }
 
-/// S4-151: what has waited long enough passes what is new.
+/// S4-151: an old message passes newer ones.
 #[test]
-fn a_message_that_waits_gets_older_and_is_not_starved() {
+fn an_old_message_is_not_starved() {
     check(
         "
             ~ plan demo | a
@@ -106,7 +106,7 @@ fn a_message_that_waits_gets_older_and_is_not_starved() {
     );
 }
 
-/// S1-081: a worker that waits for something is woken by what is urgent, and only by that.
+/// S1-081: only an urgent message wakes a waiting worker.
 #[test]
 fn an_urgent_message_wakes_a_worker_that_waits() {
     check(
@@ -145,7 +145,7 @@ fn an_urgent_message_wakes_a_worker_that_waits() {
 }
 
 #[test]
-fn a_message_that_presses_in_the_end_wakes_too() {
+fn a_message_that_becomes_urgent_wakes_too() {
     check(
         "
             ~ plan demo | a
@@ -170,9 +170,9 @@ fn a_message_that_presses_in_the_end_wakes_too() {
     );
 }
 
-/// S4-071: a message that is sent again under its name is queued once, also when it was read.
+/// S4-071: a message with a known key is queued once, even if it was read.
 #[test]
-fn a_message_that_is_sent_again_is_queued_once() {
+fn a_repeated_message_is_queued_once() {
     check(
         "
             ~ plan demo | a
@@ -195,9 +195,9 @@ fn a_message_that_is_sent_again_is_queued_once() {
     );
 }
 
-/// Whoever says that it is done has read what it was told, also where it is lost right after.
+/// A report of completion means that the prompt was read, even if the worker is lost right after.
 #[test]
-fn a_message_is_read_by_whoever_completes_its_task_however_the_turn_ends() {
+fn messages_are_read_by_a_completion_however_the_turn_ends() {
     check(
         "
             ~ plan demo | a
@@ -218,7 +218,7 @@ fn a_message_is_read_by_whoever_completes_its_task_however_the_turn_ends() {
     );
 }
 
-/// Three turns that fail over a message make it a dead letter.
+/// A message is dead after three failed turns.
 #[test]
 fn a_turn_that_fails_puts_its_messages_back_three_times() {
     check(
@@ -257,9 +257,9 @@ fn a_turn_that_fails_puts_its_messages_back_three_times() {
     );
 }
 
-/// What was for a task is for its next worker; what was for a worker ends with it.
+/// A message to a task is for its next worker; a message to a worker ends with it.
 #[test]
-fn what_is_said_to_a_task_waits_for_its_next_worker() {
+fn a_message_to_a_task_waits_for_its_next_worker() {
     check(
         "
             ~ plan demo | a
@@ -317,7 +317,7 @@ fn what_is_said_to_a_task_waits_for_its_next_worker() {
 }
 
 #[test]
-fn nobody_writes_to_what_has_ended() {
+fn a_message_to_an_ended_worker_is_rejected() {
     check(
         "
             ~ plan demo | a
@@ -357,9 +357,9 @@ fn nobody_writes_to_what_has_ended() {
     );
 }
 
-/// Nothing is kept for ever, and a request for permission is not dropped (S4-066).
+/// Nothing is kept forever, but permission requests never expire (S4-066).
 #[test]
-fn a_message_that_nobody_reads_in_time_expires() {
+fn an_unread_message_expires() {
     check(
         "
             ~ plan demo | a
@@ -382,9 +382,9 @@ fn a_message_that_nobody_reads_in_time_expires() {
     );
 }
 
-/// S4-076, S4-077: the orchestrator hears everything, and has read it at once.
+/// S4-076, S4-077: the orchestrator gets every note, and reads it at once.
 #[test]
-fn what_a_worker_tells_is_a_message_with_its_context() {
+fn a_note_of_a_worker_is_a_message_with_its_context() {
     check(
         "
             ~ plan demo | a
@@ -442,9 +442,9 @@ fn a_worker_answers_a_person_in_the_same_thread() {
     );
 }
 
-/// S4-070: a thousand messages keep their order when the journal is read again, one more is refused.
+/// S4-070: a thousand messages keep their order after a replay; one more is rejected.
 #[test]
-fn a_full_mailbox_keeps_its_order_and_takes_no_more() {
+fn a_full_mailbox_keeps_its_order_and_rejects_more() {
     let mut script = Script::default();
     script.run("~ plan demo | a\n~ prepared plan-1\n~ start task-1");
     let mut entries = Vec::new();
@@ -463,7 +463,7 @@ fn a_full_mailbox_keeps_its_order_and_takes_no_more() {
         entries.extend(give(&mut state, number).expect("there is room").entries);
     }
     let refused = give(&mut state, 0).expect_err("there is no room");
-    assert!(refused.to_string().starts_with("task-1 has 1000 messages"), "{refused}");
+    assert!(refused.to_string().starts_with("task-1 has 1000 unread messages"), "{refused}");
     let mut replayed = script.state.clone();
     for entry in &entries {
         pitcrew_kernel::evolve(&mut replayed, entry);

@@ -1,10 +1,10 @@
-//! What an agent may do by itself, and what it asks.
+//! Permission requests of agents.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn the_matrix_decides_what_it_knows() {
+fn the_matrix_decides_known_actions() {
     check(
         "
             ~ plan demo | a
@@ -62,7 +62,7 @@ fn a_tool_of_ours_that_names_files_is_asked() {
 }
 
 #[test]
-fn a_command_is_asked_whatever_it_calls_itself() {
+fn a_command_is_judged_whatever_its_kind() {
     check(
         "
             ~ plan demo | a
@@ -91,7 +91,7 @@ fn a_command_is_asked_whatever_it_calls_itself() {
 }
 
 #[test]
-fn a_command_is_asked_and_really_waits() {
+fn a_command_waits_for_a_person() {
     check(
         "
             ~ plan demo | a
@@ -113,7 +113,7 @@ fn a_command_is_asked_and_really_waits() {
 }
 
 #[test]
-fn a_denied_command_is_told_to_the_agent() {
+fn a_denial_reaches_the_agent() {
     check(
         "
             ~ plan demo | a
@@ -132,7 +132,7 @@ fn a_denied_command_is_told_to_the_agent() {
 }
 
 #[test]
-fn two_calls_at_once_are_both_answered() {
+fn two_requests_at_once_are_both_answered() {
     check(
         "
             ~ plan demo | a
@@ -158,7 +158,7 @@ fn two_calls_at_once_are_both_answered() {
 }
 
 #[test]
-fn a_call_is_answered_although_a_question_was_answered_first() {
+fn a_request_is_answered_although_a_question_was_answered_first() {
     check(
         "
             ~ plan demo | a
@@ -186,7 +186,7 @@ fn a_call_is_answered_although_a_question_was_answered_first() {
 }
 
 #[test]
-fn a_call_that_waits_is_withdrawn_with_its_turn() {
+fn an_open_request_is_withdrawn_with_its_turn() {
     check(
         "
             ~ plan demo | a
@@ -208,7 +208,7 @@ fn a_call_that_waits_is_withdrawn_with_its_turn() {
 }
 
 #[test]
-fn between_turns_nobody_is_asked_for_permission() {
+fn requests_between_turns_reach_no_person() {
     check(
         "
             ~ plan demo | a
@@ -254,9 +254,9 @@ fn requests_are_withdrawn_when_their_worker_ends() {
     );
 }
 
-/// Whoever comes back to an agent tells again what the agent waits for.
+/// A driver that reattaches reports open requests again.
 #[test]
-fn a_call_that_is_told_again_is_asked_once() {
+fn a_repeated_request_is_opened_once() {
     check(
         "
             ~ plan demo | a | b
@@ -293,10 +293,9 @@ fn a_call_that_is_told_again_is_asked_once() {
     );
 }
 
-/// The answer was given to the agent as far as anybody knows, and the agent still waits: then it is
-/// decided again, and answered again.
+/// The answer was lost and the agent still waits: the request is decided and answered again.
 #[test]
-fn a_call_whose_answer_did_not_arrive_is_decided_again() {
+fn a_request_whose_answer_was_lost_is_decided_again() {
     check(
         "
             ~ plan demo | a
@@ -317,9 +316,9 @@ fn a_call_whose_answer_did_not_arrive_is_decided_again() {
     );
 }
 
-/// The time that a person may take is that of the files, for what waits already too.
+/// A changed timeout applies to open requests too.
 #[test]
-fn a_changed_time_counts_for_what_waits_already() {
+fn a_changed_timeout_applies_to_open_requests() {
     check(
         "
             ~ plan demo | a

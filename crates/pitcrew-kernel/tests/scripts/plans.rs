@@ -1,4 +1,4 @@
-//! Several plans, plans that are deployed by hand, plans that cannot begin.
+//! Several plans, manually deployed plans, plans that cannot start.
 
 use crate::script::check;
 use expect_test::expect;
@@ -169,9 +169,9 @@ fn a_plan_that_cannot_be_prepared_fails_and_can_be_retried() {
     );
 }
 
-/// S0-055, S0-056: the intent is decomposed, then confirmed.
+/// S0-055, S0-056: an intent is decomposed, then approved.
 #[test]
-fn a_request_in_words_passes_through_decomposing() {
+fn an_intent_passes_through_decomposing() {
     check(
         "
             plan demo intent ask | a

@@ -1,13 +1,13 @@
-//! What a worker is told.
+//! Prompts of workers.
 
 use crate::script::{Script, check};
 use expect_test::expect;
 use pitcrew_model::{BuiltinOrder, Effect, WorkerId};
 
-/// S0-008, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the place, the rules, how to
-/// finish, and that parts can be handed out.
+/// S0-008, S1-065, S1-066, S1-067, S1-068, S1-088: the task alone, the checkout, the rules, how to
+/// finish, and how to delegate.
 #[test]
-fn low_effort_tells_the_task_alone() {
+fn low_effort_contains_only_the_task() {
     check(
         "
             ~ plan demo about=Make_it_fast. shared=Cargo.lock  | lib in core file=core/lib check=make | app in app after lib criterion=it_starts check=make | docs in docs
@@ -62,9 +62,9 @@ fn low_effort_tells_the_task_alone() {
     );
 }
 
-/// S0-008, S1-069: also the plan, and in a few words what the dependencies did.
+/// S0-008, S1-069: also the plan, and the summaries of the dependencies.
 #[test]
-fn medium_effort_tells_what_the_dependencies_did() {
+fn medium_effort_contains_the_summaries_of_dependencies() {
     check(
         "
             ~ plan demo about=Make_it_fast. shared=Cargo.lock effort=medium | lib in core file=core/lib check=make | app in app after lib criterion=it_starts check=make | docs in docs
@@ -93,7 +93,7 @@ fn medium_effort_tells_what_the_dependencies_did() {
 
 /// S0-008: also the other tasks and the files that the dependencies changed.
 #[test]
-fn high_effort_tells_about_everybody() {
+fn high_effort_contains_the_other_tasks() {
     check(
         "
             ~ plan demo about=Make_it_fast. shared=Cargo.lock effort=high | lib in core file=core/lib check=make | app in app after lib criterion=it_starts check=make | docs in docs
@@ -128,7 +128,7 @@ fn high_effort_tells_about_everybody() {
     );
 }
 
-/// S0-069: and what the checkout holds is said.
+/// S0-069: and the state of the checkout.
 #[test]
 fn the_reason_of_a_failure_is_in_the_next_prompt() {
     check(
@@ -159,7 +159,7 @@ fn the_reason_of_a_failure_is_in_the_next_prompt() {
 }
 
 #[test]
-fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
+fn after_a_refusal_the_checkout_is_fresh() {
     check(
         "
             ~ plan demo | a in core
@@ -188,10 +188,10 @@ fn after_a_refusal_the_prompt_says_that_the_start_is_fresh() {
     );
 }
 
-/// Whoever has no model gets its order beside the text. What the others did is not for it to read: the
-/// conditions of a script may not depend on that.
+/// A command is sent beside the text. The prompt leaves out the work of others, because conditions
+/// of a script must not depend on it.
 #[test]
-fn an_order_does_not_stand_in_the_text() {
+fn a_command_is_not_part_of_the_text() {
     let mut script = Script::default();
     let shown = script.run(
         "

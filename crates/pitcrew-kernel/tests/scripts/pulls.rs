@@ -1,11 +1,11 @@
-//! The changes of a sub-task on their way into its parent's checkout: nothing is kept of half of them.
+//! Pulls of a sub-task's changes into its parent's checkout: half a pull is never saved.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-035: whoever is being given something does not hand in what it has.
+/// S1-035: a parent cannot report completion during a pull.
 #[test]
-fn nobody_is_done_while_changes_are_pulled() {
+fn completion_is_rejected_during_a_pull() {
     check(
         "
             ~ plan demo | a in src
@@ -34,9 +34,9 @@ fn nobody_is_done_while_changes_are_pulled() {
     );
 }
 
-/// S1-035: a parent that ends meanwhile is saved when the pull has ended, and not before.
+/// S1-035: the work of a parent that ends meanwhile is saved after the pull.
 #[test]
-fn what_a_parent_leaves_is_saved_after_the_pull() {
+fn the_work_of_a_parent_is_saved_after_the_pull() {
     check(
         "
             ~ plan demo | a in src
@@ -79,7 +79,7 @@ fn what_a_parent_leaves_is_saved_after_the_pull() {
     );
 }
 
-/// Whichever way the agent goes, and whatever else of it fails meanwhile.
+/// In any order of the exit of the agent and other failures.
 #[test]
 fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
     check(
@@ -117,7 +117,7 @@ fn a_parent_that_dies_in_a_pull_is_saved_after_it() {
     );
 }
 
-/// A sub-task in its parent's checkout pulls into that: the parent waits for it too, also where the
+/// A sub-task in its parent's checkout pulls into that: the parent waits for it too, even if the
 /// sub-task itself is gone.
 #[test]
 fn a_pull_of_a_sharing_child_holds_its_parent() {
@@ -149,9 +149,9 @@ fn a_pull_of_a_sharing_child_holds_its_parent() {
     );
 }
 
-/// No snapshot is taken of half a pull.
+/// No snapshot contains half a pull.
 #[test]
-fn a_checkout_is_not_kept_while_it_is_changed() {
+fn no_snapshot_is_taken_during_a_pull() {
     check(
         "
             ~ plan demo | a in src
@@ -176,7 +176,7 @@ fn a_checkout_is_not_kept_while_it_is_changed() {
     );
 }
 
-/// S1-035: the parent pulls what it wants, once; conflicts are named.
+/// S1-035: the parent pulls once; conflicts are listed.
 #[test]
 fn a_parent_pulls_the_changes_of_an_isolated_child() {
     check(
@@ -249,10 +249,10 @@ fn a_parent_pulls_the_changes_of_an_isolated_child() {
     );
 }
 
-/// Nothing of it is in the parent's checkout before: whoever is not told that there is something to take
-/// does it again.
+/// The parent's checkout does not contain the changes before. A parent that does not know of them
+/// would do the work again.
 #[test]
-fn a_parent_is_told_that_there_are_changes_to_take() {
+fn the_prompt_says_that_there_are_changes_to_pull() {
     check(
         "
             ~ plan demo | a in src

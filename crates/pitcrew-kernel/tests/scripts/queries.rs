@@ -1,9 +1,9 @@
-//! Questions about code of others: the index, the owner, and in the end an answer or none.
+//! Queries: the index, the owner, and an answer or none.
 
 use crate::script::check;
 use expect_test::{Expect, expect};
 
-/// One works in `ui`, the other in `core`.
+/// One task works in `ui`, the other in `core`.
 pub const TWO: &str = "
     ~ plan demo | ui in ui | core in core
     ~ prepared plan-1
@@ -15,9 +15,9 @@ pub fn check_two(script: &str, expected: &Expect) {
     check(&format!("{TWO}{script}"), expected);
 }
 
-/// S0-003, S0-032, S0-131: the index is asked first, and costs nothing.
+/// S0-003, S0-032, S0-131: the index is asked first, at no cost.
 #[test]
-fn what_the_index_knows_costs_nothing() {
+fn an_answer_of_the_index_is_free() {
     check_two(
         "
             query attempt-1 AuthValidator use core::auth::AuthValidator;
@@ -39,7 +39,7 @@ fn what_the_index_knows_costs_nothing() {
     );
 }
 
-/// S0-037, S0-049: who works there is asked when its turn ends, in these words, and answers.
+/// S0-037, S0-049: the owner is asked at the end of its turn, in these words, and answers.
 #[test]
 fn the_owner_is_asked_when_its_turn_ends() {
     check_two(
@@ -98,7 +98,7 @@ fn the_owner_is_asked_when_its_turn_ends() {
     );
 }
 
-/// An owner that has ended its turn and waits is prompted at once.
+/// An owner that waits between two turns is prompted at once.
 #[test]
 fn an_owner_that_waits_is_prompted() {
     check_two(
@@ -120,9 +120,9 @@ fn an_owner_that_waits_is_prompted() {
     );
 }
 
-/// S0-039, S0-051: what nobody knows is said in these words, with the nearest names.
+/// S0-039, S0-051: an unknown symbol is reported in these words, with the nearest names.
 #[test]
-fn what_nobody_knows_is_not_found() {
+fn an_unknown_symbol_is_not_found() {
     check_two(
         "
             ~ query attempt-1 AuthValdator
@@ -146,9 +146,9 @@ fn what_nobody_knows_is_not_found() {
     );
 }
 
-/// S0-046: what a line of the agent's asks for stands in its next prompt.
+/// S0-046: the answer to a `NEED` line is in the next prompt.
 #[test]
-fn what_a_need_line_asks_for_stands_in_the_next_prompt() {
+fn the_answer_to_a_need_line_is_in_the_next_prompt() {
     check_two(
         "
             need attempt-1 AuthValidator from core
@@ -191,9 +191,9 @@ fn what_a_need_line_asks_for_stands_in_the_next_prompt() {
     );
 }
 
-/// Also where it is not found, and where the answer is there before the turn is over.
+/// Even if the symbol is not found, or the answer comes before the end of the turn.
 #[test]
-fn a_need_that_is_not_met_is_told_too() {
+fn an_unanswered_need_is_in_the_prompt_too() {
     check_two(
         "
             ~ need attempt-1 AuthValidator from core
@@ -211,9 +211,9 @@ fn a_need_that_is_not_met_is_told_too() {
     );
 }
 
-/// A file that may not be read was answered there and then: it is counted, and disturbs nobody.
+/// The refusal of a read contained the answer: it is counted, and no owner is asked.
 #[test]
-fn a_refused_read_is_counted_and_asks_nobody() {
+fn a_refused_read_is_counted_and_asks_no_owner() {
     check_two(
         "
             ~ reads attempt-1 core/auth.rs
@@ -233,7 +233,7 @@ fn a_refused_read_is_counted_and_asks_nobody() {
     );
 }
 
-/// Whoever ends asks nothing any more, and its owner is not bothered.
+/// The queries of an ended worker are withdrawn from their owners.
 #[test]
 fn an_asker_that_ends_ends_its_queries() {
     check_two(
@@ -256,7 +256,7 @@ fn an_asker_that_ends_ends_its_queries() {
     );
 }
 
-/// A call lives as long as its turn.
+/// A call ends with its turn.
 #[test]
 fn a_turn_that_ends_ends_its_calls() {
     check_two(

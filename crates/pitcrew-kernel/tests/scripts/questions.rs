@@ -1,4 +1,4 @@
-//! Questions between workers: their answers, their ends, and those who wait for each other.
+//! Questions between workers: answers, expiry and cycles.
 
 use crate::script::check;
 use expect_test::expect;
@@ -14,9 +14,9 @@ fn check_two(script: &str, expected: &expect_test::Expect) {
     check(&format!("{TWO}{script}"), expected);
 }
 
-/// S4-077, S4-083, S4-084: asked, answered with the tool, and the asker goes on.
+/// S4-077, S4-083, S4-084: asked, answered with the tool, and the asker continues.
 #[test]
-fn a_worker_asks_another_one_and_gets_its_answer() {
+fn a_worker_gets_the_answer_of_another_one() {
     check_two(
         "
             ask attempt-1 @worker-2 which port?
@@ -92,7 +92,7 @@ fn a_worker_asks_another_one_and_gets_its_answer() {
 }
 
 #[test]
-fn the_last_words_of_a_turn_are_an_answer_too() {
+fn the_last_text_of_a_turn_is_an_answer_too() {
     check_two(
         "
             ~ ask attempt-1 @worker-2 which port?
@@ -112,9 +112,9 @@ fn the_last_words_of_a_turn_are_an_answer_too() {
     );
 }
 
-/// Two workers that wait for each other are both told at once.
+/// Two workers that wait for each other are both answered at once.
 #[test]
-fn two_workers_that_ask_each_other_are_both_told() {
+fn two_workers_that_ask_each_other_are_both_answered() {
     check_two(
         "
             ~ ask attempt-1 @worker-2 which port?
@@ -159,7 +159,7 @@ fn two_workers_that_ask_each_other_are_both_told() {
 }
 
 #[test]
-fn three_workers_in_a_circle_are_all_told() {
+fn three_workers_in_a_cycle_are_all_answered() {
     check(
         "
             ~ plan demo | a in a | b in b | c in c
@@ -186,7 +186,7 @@ fn three_workers_in_a_circle_are_all_told() {
 
 /// S2-058: the orchestrator writes to workers under its own name.
 #[test]
-fn whoever_asked_is_told_when_nobody_can_answer() {
+fn the_asker_is_informed_when_no_answer_can_come() {
     check_two(
         "
             ~ ask attempt-1 @worker-2 which port?
@@ -214,7 +214,7 @@ fn whoever_asked_is_told_when_nobody_can_answer() {
 }
 
 #[test]
-fn a_question_that_nobody_reads_in_time_is_given_up() {
+fn an_unread_question_expires() {
     check_two(
         "
             ~ ask attempt-1 @worker-2 which port?
@@ -255,7 +255,7 @@ fn a_question_of_a_worker_that_has_ended_is_not_read() {
 }
 
 #[test]
-fn nobody_asks_itself_or_those_of_another_plan() {
+fn a_worker_cannot_ask_itself_or_another_plan() {
     check_two(
         "
             ask attempt-1 @worker-1 which port?
@@ -285,7 +285,7 @@ fn nobody_asks_itself_or_those_of_another_plan() {
     );
 }
 
-/// What others write cannot leave its block, nor become an order for the built-in agent.
+/// Text of others cannot leave its block, nor become a command for the built-in agent.
 #[test]
 fn words_of_others_cannot_forge_structure() {
     check_two(
@@ -319,10 +319,10 @@ fn words_of_others_cannot_forge_structure() {
     );
 }
 
-/// A sub-task reaches its parent by that name, and is answered in its next prompt; the parent's wait
-/// ends early for it, so that they do not wait for each other.
+/// A sub-task reaches its parent as `parent`, and is answered in its next prompt; the parent's wait
+/// ends early, so that they do not wait for each other.
 #[test]
-fn a_parent_that_waits_is_asked_by_its_sub_task() {
+fn a_waiting_parent_is_asked_by_its_sub_task() {
     check(
         "
             ~ slots 3
@@ -359,9 +359,9 @@ fn a_parent_that_waits_is_asked_by_its_sub_task() {
     );
 }
 
-/// Whoever closes the circle may be somebody else: the one that waits is still asked.
+/// Another worker may close the cycle: the waiting one is still asked.
 #[test]
-fn a_circle_over_a_wait_is_broken() {
+fn a_cycle_through_a_wait_is_broken() {
     check(
         "
             ~ slots 4
@@ -385,9 +385,9 @@ fn a_circle_over_a_wait_is_broken() {
     );
 }
 
-/// Errors and completions are all heard, and whoever floods is told so.
+/// Every error and completion note is recorded, up to a limit with an explanation.
 #[test]
-fn whoever_tells_too_much_is_told_so() {
+fn notes_above_the_limit_are_rejected() {
     let lines = (1..=30).map(|it| format!("~ fails attempt-1 error {it}\n"));
     let lines: String = lines.collect();
     check(
@@ -415,9 +415,9 @@ fn whoever_tells_too_much_is_told_so() {
     );
 }
 
-/// What has ended is forgotten after a while; its conversation can still be taken up.
+/// Ended messages are dropped after a while; their conversation can be continued.
 #[test]
-fn old_messages_are_forgotten() {
+fn old_messages_are_dropped() {
     let mut script = crate::script::Script::default();
     script.run(
         "
@@ -441,10 +441,10 @@ fn old_messages_are_forgotten() {
     .assert_eq(&script.run("message task-1 thread=message-1 again"));
 }
 
-/// S1-080: what a sub-task says on its way, what goes wrong for it, and its last words when it was asked
-/// reach its parent, each in its place of the order.
+/// S1-080: progress, errors and the last text of a sub-task that was asked reach its parent, in the
+/// order of their priority.
 #[test]
-fn a_parent_hears_of_progress_errors_and_last_words() {
+fn a_parent_gets_progress_errors_and_the_last_text() {
     check(
         "
             ~ plan demo | a
@@ -474,7 +474,7 @@ fn a_parent_hears_of_progress_errors_and_last_words() {
     );
 }
 
-/// Its turn asked for permission too and is over: the answer wakes it all the same.
+/// Its ended turn had also requested a permission: the answer wakes it all the same.
 #[test]
 fn an_answer_wakes_a_worker_that_had_asked_for_permission() {
     check_two(

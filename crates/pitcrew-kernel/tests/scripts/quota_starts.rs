@@ -1,4 +1,4 @@
-//! Limits of providers that are met at a start, and those that outlive an orchestrator.
+//! Provider limits at a start, and across restarts.
 
 use crate::script::check;
 use expect_test::expect;
@@ -31,7 +31,7 @@ fn an_agent_that_is_ready_during_a_limit_waits_before_its_first_turn() {
 }
 
 #[test]
-fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
+fn a_limit_at_the_start_costs_no_attempt() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -66,7 +66,7 @@ fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
 }
 
 #[test]
-fn our_own_commands_wait_for_nobodys_limit() {
+fn commands_do_not_wait_for_provider_limits() {
     check(
         "
             ~ slots 1
@@ -85,10 +85,10 @@ fn our_own_commands_wait_for_nobodys_limit() {
     );
 }
 
-/// A restart in the middle of the wait: the agent is found again, is not prompted before the limit is
-/// over, and the time that nobody was there is neither its own nor taken from the wait.
+/// A restart during the wait: the agent is reattached, is not prompted before the limit ends, and
+/// the time without an orchestrator counts for neither.
 #[test]
-fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
+fn a_restart_neither_ends_nor_prolongs_the_wait() {
     check(
         "
             ~ plan demo | a timeout=10s | b
@@ -127,9 +127,10 @@ fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
     );
 }
 
-/// The limit ends while nobody is there: whoever comes back goes on at once, with one prompt.
+/// The limit ends without an orchestrator: after the restart the worker continues at once, with one
+/// prompt.
 #[test]
-fn a_limit_that_ended_while_nobody_was_there_is_over_at_the_restart() {
+fn a_limit_that_ended_without_an_orchestrator_is_over_at_the_restart() {
     check(
         "
             ~ plan demo | a attempts=1 | b

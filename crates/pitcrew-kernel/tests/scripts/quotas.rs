@@ -1,4 +1,4 @@
-//! Limits of providers: who meets one waits, and with it the whole backend.
+//! Provider limits: a worker that reaches one waits, and with it the whole backend.
 
 use crate::script::check;
 use expect_test::{Expect, expect};
@@ -14,9 +14,9 @@ fn check_one(script: &str, expected: &Expect) {
     check(&format!("{ONE}{script}"), expected);
 }
 
-/// It keeps its session and its checkout, and gives its slot to a task of another backend.
+/// It keeps its session and its checkout, and frees its slot for a task of another backend.
 #[test]
-fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
+fn a_worker_waits_for_the_end_of_a_limit_and_continues() {
     check(
         "
             ~ slots 1
@@ -61,7 +61,7 @@ fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
 }
 
 #[test]
-fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
+fn an_unknown_wait_doubles_until_a_turn_succeeds() {
     check_one(
         "
             turn worker-1 quota
@@ -120,7 +120,7 @@ fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
 }
 
 #[test]
-fn an_absurd_time_is_not_believed() {
+fn an_absurd_reset_time_is_ignored() {
     check_one(
         "
             ~ tick +5s
@@ -143,9 +143,9 @@ fn an_absurd_time_is_not_believed() {
     );
 }
 
-/// Two workers meet the same limit; the later time counts.
+/// Two workers reach the same limit; the later time counts.
 #[test]
-fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
+fn a_second_worker_at_the_limit_waits_with_the_first() {
     check(
         "
             ~ plan demo | a | b
@@ -191,7 +191,7 @@ fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
 }
 
 #[test]
-fn a_person_does_not_have_to_wait() {
+fn a_person_can_retry_before_the_limit_ends() {
     check(
         "
             ~ slots 1
@@ -214,7 +214,7 @@ fn a_person_does_not_have_to_wait() {
 }
 
 #[test]
-fn what_waits_for_a_limit_can_be_cancelled() {
+fn a_worker_that_waits_for_a_limit_can_be_cancelled() {
     check(
         "
             ~ plan demo | a | b
@@ -239,9 +239,9 @@ fn what_waits_for_a_limit_can_be_cancelled() {
     );
 }
 
-/// It cost the agent nothing: whoever ends while it waits was interrupted.
+/// An agent that exits during the wait was interrupted, at the cost of no attempt.
 #[test]
-fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_over() {
+fn an_agent_that_exits_during_a_limit_is_retried_after_it() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -277,7 +277,7 @@ fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_ove
 }
 
 #[test]
-fn a_limit_that_ends_while_the_plan_is_paused_is_noticed_when_it_goes_on() {
+fn a_limit_that_ends_in_a_pause_is_noticed_at_the_resume() {
     check(
         "
             ~ plan demo | a | b
@@ -335,7 +335,7 @@ fn an_answer_waits_for_the_limit_too() {
 }
 
 #[test]
-fn calls_that_waited_for_permission_are_over_with_the_turn_that_met_the_limit() {
+fn requests_of_the_turn_that_reached_the_limit_are_withdrawn() {
     check_one(
         "
             permit worker-1 execute make

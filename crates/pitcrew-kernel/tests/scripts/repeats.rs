@@ -1,11 +1,11 @@
-//! A worker has a part of its work tried again.
+//! Retries of sub-tasks by their parent.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// A part that a worker has tried again counts like one more.
+/// A retry counts as a new sub-task.
 #[test]
-fn what_a_worker_repeats_counts_as_handed_out() {
+fn a_retry_counts_as_a_new_subtask() {
     check(
         "
             ~ slots 1
@@ -38,7 +38,7 @@ fn what_a_worker_repeats_counts_as_handed_out() {
     );
 }
 
-/// A limit of a provider holds for all of its workers: only a person has one tried before its time.
+/// A provider limit applies to all workers of a backend: only a person can release it early.
 #[test]
 fn a_worker_releases_no_backend() {
     check(

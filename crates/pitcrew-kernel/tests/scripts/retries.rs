@@ -5,7 +5,7 @@ use expect_test::expect;
 
 /// S0-066, S0-072: back-off first, then a second attempt on top of the first one's work.
 #[test]
-fn a_failed_check_is_retried_from_the_work_that_failed_it() {
+fn a_failed_check_is_retried_from_the_same_work() {
     check(
         "
             ~ plan demo | a check=make
@@ -33,7 +33,7 @@ fn a_failed_check_is_retried_from_the_work_that_failed_it() {
 }
 
 #[test]
-fn a_check_that_was_red_before_is_said_to_be() {
+fn a_check_that_also_fails_on_the_base_is_marked() {
     check(
         "
             ~ plan demo | a check=make
@@ -97,7 +97,7 @@ fn a_conflict_names_the_other_task_and_starts_fresh() {
 }
 
 #[test]
-fn what_the_gate_refuses_is_not_built_upon() {
+fn refused_work_is_not_continued() {
     check(
         "
             ~ plan demo | a in core
@@ -195,7 +195,7 @@ fn back_off_is_capped() {
     );
 }
 
-/// S0-062, S0-063, S0-068, S2-056: only what failed runs again; what is completed is kept.
+/// S0-062, S0-063, S0-068, S2-056: only failed tasks run again; completed work is kept.
 #[test]
 fn a_person_may_retry_on_top() {
     check(
@@ -316,7 +316,7 @@ fn a_retry_without_fresh_continues() {
 }
 
 #[test]
-fn an_interruption_is_not_the_agents_fault() {
+fn an_interruption_does_not_count_as_an_attempt() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -354,7 +354,7 @@ fn an_interruption_is_not_the_agents_fault() {
 }
 
 #[test]
-fn the_next_attempt_waits_until_the_last_one_is_put_away() {
+fn the_next_attempt_waits_until_the_last_one_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -388,7 +388,7 @@ fn the_next_attempt_waits_until_the_last_one_is_put_away() {
 }
 
 #[test]
-fn a_cancelled_task_can_be_retried_once_it_is_put_away() {
+fn a_cancelled_task_can_be_retried_once_it_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -447,9 +447,9 @@ fn a_task_that_has_not_ended_cannot_be_retried() {
     );
 }
 
-/// What the agent said reaches the next prompt, even if it leaves right after it.
+/// The report of the agent reaches the next prompt, even if it exits right after it.
 #[test]
-fn an_agent_that_gives_up_and_leaves_is_heard() {
+fn an_agent_that_gives_up_and_exits_has_reported() {
     check(
         "
             ~ plan demo | a

@@ -1,10 +1,10 @@
-//! Nothing is started with less confinement than is wanted.
+//! Nothing starts with a weaker sandbox than required.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
+fn a_plan_is_rejected_if_the_required_tier_is_unavailable() {
     check(
         "
             sandbox T2 min=T3
@@ -25,7 +25,7 @@ fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
 }
 
 #[test]
-fn without_any_confinement_a_person_has_to_agree_once() {
+fn without_a_sandbox_a_person_has_to_agree_once() {
     check(
         "
             sandbox T1
@@ -55,7 +55,7 @@ fn without_any_confinement_a_person_has_to_agree_once() {
 }
 
 #[test]
-fn the_settings_of_the_user_agree_as_well() {
+fn the_settings_of_the_user_can_agree() {
     check(
         "
             sandbox T1 consent
@@ -75,7 +75,7 @@ fn the_settings_of_the_user_agree_as_well() {
 }
 
 #[test]
-fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
+fn waiting_tasks_fail_when_the_sandbox_is_lost_and_can_be_retried() {
     check(
         "
             ~ slots 1
@@ -107,10 +107,10 @@ fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
     );
 }
 
-/// The machine has less to offer after a restart: neither what is being prepared nor what is being
-/// started begins in it.
+/// After a restart the machine offers a weaker sandbox: neither preparing nor starting attempts
+/// begin in it.
 #[test]
-fn what_is_on_its_way_does_not_begin_in_a_weaker_box() {
+fn starting_attempts_do_not_begin_in_a_weaker_sandbox() {
     check(
         "
             ~ sandbox T3

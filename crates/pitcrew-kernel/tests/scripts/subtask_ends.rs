@@ -1,9 +1,9 @@
-//! How what was handed out begins, ends, and reaches or misses whoever wanted it.
+//! Starts and ends of sub-tasks, and their results.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-125: whatever ends a parent ends what it handed out, down to the last.
+/// S4-125: the end of a parent ends its sub-tasks at every depth.
 #[test]
 fn a_cancelled_parent_leaves_no_running_child() {
     check(
@@ -53,9 +53,9 @@ fn a_cancelled_parent_leaves_no_running_child() {
     );
 }
 
-/// A checkout that comes when nobody will work in it any more is not left behind.
+/// A checkout that is created after the end of its sub-task is removed.
 #[test]
-fn a_checkout_that_comes_after_the_end_of_its_sub_task_goes_with_the_others() {
+fn a_late_checkout_of_a_sub_task_is_removed() {
     check(
         "
             ~ plan demo | a attempts=2
@@ -76,9 +76,9 @@ fn a_checkout_that_comes_after_the_end_of_its_sub_task_goes_with_the_others() {
     );
 }
 
-/// S4-125: also when its agent goes by itself, in the middle of a wait.
+/// S4-125: even if its agent exits during a wait.
 #[test]
-fn a_parent_that_dies_takes_its_children_along() {
+fn a_parent_that_exits_ends_its_children() {
     check(
         "
             ~ plan demo | a attempts=2
@@ -109,9 +109,9 @@ fn a_parent_that_dies_takes_its_children_along() {
     );
 }
 
-/// Nobody is done while others work for it, unless it gives up.
+/// A worker cannot report success while its sub-tasks run.
 #[test]
-fn success_is_not_claimed_while_children_run() {
+fn success_is_rejected_while_children_run() {
     check(
         "
             ~ plan demo | a
@@ -142,9 +142,9 @@ fn success_is_not_claimed_while_children_run() {
     );
 }
 
-/// S1-036: what a child begins from is what its parent had when it handed it out.
+/// S1-036: a sub-task starts from its parent's work at the time of its creation.
 #[test]
-fn a_child_begins_after_its_parents_checkout_is_kept() {
+fn a_child_starts_from_a_snapshot_of_its_parent() {
     check(
         "
             snapshots
@@ -179,9 +179,9 @@ fn a_child_begins_after_its_parents_checkout_is_kept() {
     );
 }
 
-/// A child that cannot begin where its parent stands has failed, and its parent hears why.
+/// A sub-task without a snapshot to start from fails, and its parent gets the reason.
 #[test]
-fn a_child_whose_beginning_could_not_be_kept_has_failed() {
+fn a_child_without_a_start_fails() {
     check(
         "
             snapshots
@@ -202,9 +202,9 @@ fn a_child_whose_beginning_could_not_be_kept_has_failed() {
     );
 }
 
-/// S4-035, S4-088: a child that fails is tried again where that was asked for.
+/// S4-035, S4-088: a failed sub-task is retried as often as requested.
 #[test]
-fn a_child_is_retried_as_often_as_was_asked() {
+fn a_child_is_retried_as_often_as_requested() {
     check(
         "
             ~ plan demo | a
@@ -241,7 +241,7 @@ fn a_child_is_retried_as_often_as_was_asked() {
     );
 }
 
-/// A paused plan pauses what its workers have handed out; a parent that waits stays so.
+/// A pause of a plan includes its sub-tasks; a waiting parent keeps waiting.
 #[test]
 fn a_pause_reaches_the_children() {
     check(
@@ -273,7 +273,7 @@ fn a_pause_reaches_the_children() {
     );
 }
 
-/// People cancel and retry sub-tasks by name, as long as somebody wants the result.
+/// People cancel and retry sub-tasks by name, as long as their parent waits.
 #[test]
 fn people_steer_children_by_name() {
     check(
@@ -316,7 +316,7 @@ fn people_steer_children_by_name() {
     );
 }
 
-/// What was said to a sub-task that nobody waits for any more is not kept.
+/// Messages of an orphaned sub-task are dropped.
 #[test]
 fn the_mail_of_a_subtask_ends_with_it() {
     check(

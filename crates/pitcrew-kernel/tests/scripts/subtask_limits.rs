@@ -1,11 +1,11 @@
-//! How much, how deep, how fast and on which files work is handed out.
+//! Limits of sub-tasks: number, depth, rate and files.
 
 use crate::script::{Script, check};
 use expect_test::expect;
 
-/// S1-040, S4-033, S4-119, S4-128, S1-042, S4-152: two below a worker of a plan, and no more.
+/// S1-040, S4-033, S4-119, S4-128, S1-042, S4-152: two levels below a worker of a plan.
 #[test]
-fn nobody_goes_deeper_than_two() {
+fn sub_tasks_have_at_most_two_levels() {
     check(
         "
             ~ plan demo | a
@@ -30,9 +30,9 @@ fn nobody_goes_deeper_than_two() {
     );
 }
 
-/// S4-122, S4-128: ten in all, also after some have ended; all or none.
+/// S4-122, S4-128: ten in total, including ended ones; all or none.
 #[test]
-fn a_worker_hands_out_ten_in_all() {
+fn a_worker_creates_at_most_ten() {
     check(
         "
             ~ plan demo | a
@@ -67,9 +67,9 @@ fn a_worker_hands_out_ten_in_all() {
     );
 }
 
-/// S4-120, S4-152: nobody is asked what he or those above him were asked.
+/// S4-120, S4-152: an agent never gets the prompt of one of its ancestors.
 #[test]
-fn an_ancestor_is_never_asked_the_same_again() {
+fn an_ancestor_never_gets_the_same_prompt() {
     check(
         "
             ~ plan demo | a
@@ -105,7 +105,7 @@ fn an_ancestor_is_never_asked_the_same_again() {
     );
 }
 
-/// S4-030, S4-160: who shares a checkout works on files of his own.
+/// S4-030, S4-160: workers in one checkout change different files.
 #[test]
 fn leases_of_shared_children_are_disjoint() {
     check(
@@ -162,9 +162,9 @@ fn leases_of_shared_children_are_disjoint() {
     );
 }
 
-/// S4-030: one that is tried again does not get back files that were given away meanwhile.
+/// S4-030: a retried sub-task does not get back files that another one has meanwhile.
 #[test]
-fn a_lease_that_was_given_away_is_not_given_back() {
+fn a_taken_lease_is_not_given_back() {
     check(
         "
             ~ plan demo | a
@@ -200,9 +200,9 @@ fn a_lease_that_was_given_away_is_not_given_back() {
     );
 }
 
-/// S4-030: what nobody may change, nobody can hand on.
+/// S4-030: a reader cannot delegate changes.
 #[test]
-fn a_reader_hands_out_reading_only() {
+fn a_reader_creates_only_readers() {
     check(
         "
             ~ plan demo | a
@@ -226,7 +226,7 @@ fn a_reader_hands_out_reading_only() {
     );
 }
 
-/// S4-127: no more processes than there may be, and a refusal instead of a wait for nothing.
+/// S4-127: no more processes than allowed, and a rejection instead of a deadlock.
 #[test]
 fn a_spawn_beyond_the_live_agents_is_refused() {
     check(
@@ -257,9 +257,9 @@ fn a_spawn_beyond_the_live_agents_is_refused() {
     );
 }
 
-/// A backend that would refuse at once is not asked.
+/// A held backend is rejected at once.
 #[test]
-fn a_blocked_backend_is_refused_with_its_reason() {
+fn a_held_backend_is_rejected_with_its_reason() {
     check(
         "
             ~ plan demo | a agent=codex in a | b in b attempts=1 | c agent=gemini in c attempts=1
@@ -296,9 +296,9 @@ fn a_blocked_backend_is_refused_with_its_reason() {
     );
 }
 
-/// S4-127: each refusal says whose it is.
+/// S4-127: each rejection names the owner.
 #[test]
-fn only_a_parent_touches_its_children() {
+fn only_a_parent_controls_its_children() {
     check(
         "
             ~ plan demo | a in a | b in b
@@ -332,9 +332,9 @@ fn only_a_parent_touches_its_children() {
     );
 }
 
-/// S4-121, S4-126, S4-128: twenty in a minute, counted from the time of each.
+/// S4-121, S4-126, S4-128: twenty in a minute, in a sliding window.
 #[test]
-fn twenty_in_a_minute_are_enough() {
+fn twenty_in_a_minute_is_the_limit() {
     let mut script = Script::default();
     let mut matrix = pitcrew_model::Matrix::builtin();
     matrix.limits.subtasks_total = 1_000;
@@ -375,9 +375,9 @@ fn twenty_in_a_minute_are_enough() {
     .assert_eq(&said);
 }
 
-/// Fewer processes than before may live, and the only one waits for what it has handed out.
+/// The limit of processes was lowered, and the only one waits for its sub-tasks.
 #[test]
-fn a_parent_that_has_the_last_process_is_not_stuck() {
+fn a_parent_with_the_last_process_is_not_stuck() {
     check(
         "
             ~ slots 1
@@ -402,9 +402,9 @@ fn a_parent_that_has_the_last_process_is_not_stuck() {
     );
 }
 
-/// The matrix says whether work may be handed out at all, and the refusal says so.
+/// The matrix decides whether sub-tasks are allowed, and the rejection says so.
 #[test]
-fn the_matrix_decides_whether_work_is_handed_out() {
+fn the_matrix_decides_whether_sub_tasks_are_allowed() {
     check(
         "
             ~ plan demo | a
@@ -424,9 +424,9 @@ fn the_matrix_decides_whether_work_is_handed_out() {
     );
 }
 
-/// What a model would have executed by another is judged like a command of its own.
+/// A command in a sub-task is judged like a command of the worker itself.
 #[test]
-fn a_command_that_is_handed_out_is_judged_as_a_command() {
+fn a_command_in_a_sub_task_is_judged_as_a_command() {
     check(
         "
             ~ plan demo | a

@@ -1,12 +1,12 @@
-//! What workers hand out: it begins, waits, ends and is heard of.
+//! Sub-tasks: start, wait, end and results.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-032, S1-036, S1-037, S4-002, S4-029, S4-032, S4-040, S4-092, S2-066: three at once, one of them fails, and
-/// the parent goes on with all three results in the call that asked.
+/// S1-032, S1-036, S1-037, S4-002, S4-029, S4-032, S4-040, S4-092, S2-066: three in parallel, one
+/// of them fails, and the parent continues with all three results in the same call.
 #[test]
-fn a_parent_that_waits_gets_every_result_in_the_order_it_asked() {
+fn a_waiting_parent_gets_every_result_in_the_order_of_its_call() {
     check(
         "
             ~ slots 3
@@ -64,10 +64,10 @@ fn a_parent_that_waits_gets_every_result_in_the_order_it_asked() {
     );
 }
 
-/// S1-038, S1-039, S2-048, S4-087: what is not waited for starts all the same, and its result comes
-/// with the next turn. One alone makes no group.
+/// S1-038, S1-039, S2-048, S4-087: a sub-task without a wait starts at once, and its result is in
+/// the next prompt. A single one is not a group.
 #[test]
-fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
+fn a_parent_that_does_not_wait_gets_the_result_after_its_turn() {
     check(
         "
             ~ plan demo | a
@@ -143,8 +143,8 @@ fn a_parent_that_does_not_wait_hears_of_it_at_the_end_of_its_turn() {
     );
 }
 
-/// S4-008, S4-086, S4-091, S4-150: the parent keeps its session and gets one turn when all have ended, with every
-/// result, none of which can pass for another or for an order.
+/// S4-008, S4-086, S4-091, S4-150: the parent keeps its session and gets one turn when all have
+/// ended, with every result; none can pass for another one or for an instruction.
 #[test]
 fn a_parent_that_ended_its_turn_is_woken_when_all_have_ended() {
     check(
@@ -192,9 +192,10 @@ fn a_parent_that_ended_its_turn_is_woken_when_all_have_ended() {
     );
 }
 
-/// S4-088, S4-089, S4-090: a time-out tells what there is; the others go on and are heard of later, once.
+/// S4-088, S4-089, S4-090: a timeout returns the results so far; the other sub-tasks continue, and
+/// their results are delivered once.
 #[test]
-fn a_wait_that_takes_too_long_returns_what_there_is() {
+fn a_wait_that_times_out_returns_the_results_so_far() {
     check(
         "
             ~ plan demo | a
@@ -231,9 +232,9 @@ fn a_wait_that_takes_too_long_returns_what_there_is() {
     );
 }
 
-/// S1-033, S2-063: a call that is made again under the same nonce is the same call.
+/// S1-033, S2-063: a repeated call with the same nonce is the same call.
 #[test]
-fn a_call_that_is_made_again_waits_for_the_same() {
+fn a_repeated_call_waits_for_the_same() {
     check(
         "
             ~ plan demo | a
@@ -272,9 +273,9 @@ fn a_call_that_is_made_again_waits_for_the_same() {
     );
 }
 
-/// S4-123, S4-040: five parents wait for five each in five slots: nobody starves.
+/// S4-123, S4-040: five parents wait for five sub-tasks each in five slots, without starvation.
 #[test]
-fn parents_that_wait_do_not_starve_what_they_wait_for() {
+fn waiting_parents_do_not_starve_their_sub_tasks() {
     check(
         "
             ~ plan demo | a in a | b in b | c in c | d in d | e in e | f in f
@@ -344,7 +345,7 @@ fn parents_that_wait_do_not_starve_what_they_wait_for() {
     );
 }
 
-/// S4-123: more than may run at once wait for each other.
+/// S4-123: sub-tasks above the parallel limit wait.
 #[test]
 fn five_of_a_parent_run_at_once_and_the_others_wait() {
     check(
@@ -395,8 +396,8 @@ fn five_of_a_parent_run_at_once_and_the_others_wait() {
     );
 }
 
-/// Who reads what a reader reads gets it from the same shelf: that of the next one with a checkout of
-/// its own, with which all of it is removed.
+/// The sub-task of a reader reads the copy of the next ancestor with its own checkout, with which
+/// it is removed.
 #[test]
 fn a_reader_of_a_reader_reads_from_the_same_pool() {
     check(
@@ -425,10 +426,9 @@ fn a_reader_of_a_reader_reads_from_the_same_pool() {
     );
 }
 
-/// S2-067, S2-068: several that are handed out together are a group, and of each of them it is told how
-/// it ended.
+/// S2-067, S2-068: several sub-tasks of one call are a group, and the end of each is recorded.
 #[test]
-fn a_group_is_told_of_with_each_of_its_members() {
+fn the_members_of_a_group_are_recorded() {
     check(
         "
             ~ plan demo | a
@@ -472,9 +472,9 @@ fn a_group_is_told_of_with_each_of_its_members() {
     );
 }
 
-/// S1-036: a refusal calls a sub-task by the name that everybody knows it by.
+/// S1-036: a rejection uses the name of the sub-task.
 #[test]
-fn what_cannot_be_done_with_a_subtask_is_told_with_its_name() {
+fn a_rejection_names_the_subtask() {
     check(
         "
             ~ plan demo | a

@@ -3,9 +3,9 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// A client that gave up its call calls again; the second call takes the place of the first.
+/// A client that gave up its call calls again; the second call replaces the first.
 #[test]
-fn a_second_wait_takes_the_place_of_the_first() {
+fn a_second_wait_replaces_the_first() {
     check(
         "
             ~ plan demo | a
@@ -33,7 +33,7 @@ fn a_second_wait_takes_the_place_of_the_first() {
     );
 }
 
-/// Whoever is parked is answered when it has a slot again, however often it calls.
+/// A parked worker is answered when it has a slot again, however often it calls.
 #[test]
 fn a_parked_worker_that_calls_again_waits_for_a_slot() {
     check(
@@ -65,10 +65,10 @@ fn a_parked_worker_that_calls_again_waits_for_a_slot() {
     );
 }
 
-/// S4-050: a parent that was told, decides nothing and waits again is passed over: it is not
-/// told the same again, and nobody waits for it.
+/// S4-050: a request moves on when the parent saw it, decided nothing and waits again. The parent
+/// does not see it again.
 #[test]
-fn a_parent_that_waits_on_is_passed_over() {
+fn requests_move_on_from_a_parent_that_keeps_waiting() {
     check(
         "
             ~ plan demo | a in src
@@ -97,9 +97,9 @@ fn a_parent_that_waits_on_is_passed_over() {
     );
 }
 
-/// A question that is answered in the middle of a wait has been read.
+/// A question that is answered during a wait has been read.
 #[test]
-fn a_question_that_is_answered_is_no_dead_letter() {
+fn an_answered_question_is_no_dead_letter() {
     check(
         "
             ~ plan demo | a in src
@@ -127,7 +127,7 @@ fn a_question_that_is_answered_is_no_dead_letter() {
     );
 }
 
-/// A worker that asks for permission in a call beside its wait gets the answer, and waits on.
+/// A worker that requests a permission beside its wait gets the answer, and keeps waiting.
 #[test]
 fn a_call_beside_the_wait_is_answered() {
     check(
@@ -158,7 +158,7 @@ fn a_call_beside_the_wait_is_answered() {
     );
 }
 
-/// The answer of a call whose turn is over is told with the next turn instead.
+/// The results of a call whose turn ended are in the next prompt.
 #[test]
 fn a_wait_ends_with_its_turn() {
     check(

@@ -1,9 +1,9 @@
-//! A worker from its start to its end: turns, questions, permissions, completion.
+//! The lifecycle of a worker: turns, questions, permissions, completion.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-060, S1-064: one reminder, then the attempt fails; nothing idles for ever.
+/// S1-060, S1-064: one reminder, then the attempt fails.
 #[test]
 fn a_turn_end_is_not_completion() {
     check(
@@ -122,9 +122,9 @@ fn completion_between_turns_needs_no_further_turn() {
     );
 }
 
-/// The prompt of a process that is gone fails nobody.
+/// A prompt of an exited process does not fail the attempt.
 #[test]
-fn an_agent_that_leaves_after_completion_has_completed() {
+fn an_agent_that_exits_after_completion_has_completed() {
     check(
         "
             ~ plan demo | a
@@ -150,7 +150,7 @@ fn an_agent_that_leaves_after_completion_has_completed() {
 }
 
 #[test]
-fn a_late_failure_of_a_step_that_is_over_changes_nothing() {
+fn a_late_failure_of_an_earlier_step_changes_nothing() {
     check(
         "
             ~ plan demo | a
@@ -209,7 +209,7 @@ fn a_stop_that_fails_still_ends_the_attempt() {
 }
 
 #[test]
-fn an_agent_that_gives_up_fails_with_its_own_words() {
+fn an_agent_that_gives_up_fails_with_its_reason() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -231,9 +231,9 @@ fn an_agent_that_gives_up_fails_with_its_own_words() {
     );
 }
 
-/// S1-060, S2-072: error, then clean-up; said twice it is one failure.
+/// S1-060, S2-072: error, then clean-up; repeated signals are one failure.
 #[test]
-fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
+fn an_agent_that_exits_fails_the_attempt_and_its_work_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -260,7 +260,7 @@ fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
 
 /// S1-056, S1-058, S1-062: idle, and back to running.
 #[test]
-fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
+fn a_question_parks_the_worker_and_the_answer_resumes_it() {
     check(
         "
             ~ plan demo | a
@@ -304,7 +304,7 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
 }
 
 #[test]
-fn a_worker_whose_process_is_gone_asks_nothing_more() {
+fn a_worker_whose_process_is_gone_has_no_requests() {
     check(
         "
             ~ plan demo | a
@@ -329,7 +329,7 @@ fn a_worker_whose_process_is_gone_asks_nothing_more() {
 }
 
 #[test]
-fn a_parked_worker_frees_its_slot_and_comes_back_first() {
+fn a_parked_worker_frees_its_slot_and_resumes_first() {
     check(
         "
             ~ slots 1
@@ -380,7 +380,7 @@ fn an_answer_during_the_turn_waits_for_its_end() {
 }
 
 #[test]
-fn what_an_agent_does_is_noted() {
+fn activity_of_an_agent_is_recorded() {
     check(
         "
             ~ plan demo | a
@@ -420,10 +420,10 @@ fn what_an_agent_does_is_noted() {
     );
 }
 
-/// A bridge that lost the answer asks again: the person is not asked a second time, also where the
-/// first question is answered by then.
+/// The bridge lost the answer and repeats the call: the person is not asked twice, even if the
+/// first question was answered meanwhile.
 #[test]
-fn a_call_that_comes_again_is_taken_once() {
+fn a_repeated_call_is_carried_out_once() {
     check(
         "
             ~ plan demo | a
@@ -461,9 +461,9 @@ fn a_call_that_comes_again_is_taken_once() {
     );
 }
 
-/// A call that led to nothing may be made again.
+/// A rejected call may be repeated.
 #[test]
-fn a_call_that_was_refused_is_not_taken() {
+fn a_rejected_call_is_not_remembered() {
     check(
         "
             ~ plan demo | a

@@ -1,12 +1,11 @@
-//! What an agent reaches for outside its zone.
+//! Accesses outside the zone.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-044, S0-045: a refused file is noted when it happens, once for each time, and a path that is
-/// tried again and again a few times only.
+/// S0-044, S0-045: a refused file is recorded at once, and repeated attempts only a few times.
 #[test]
-fn a_refused_file_is_noted() {
+fn a_refused_file_is_recorded() {
     check(
         "
             ~ plan demo | a in ui
@@ -50,9 +49,9 @@ fn a_refused_file_is_noted() {
     );
 }
 
-/// S0-042: told twice it is heard once.
+/// S0-042: a repeated signal is one query.
 #[test]
-fn a_line_that_asks_is_heard_once() {
+fn a_need_line_is_one_query() {
     check(
         "
             ~ plan demo | a in ui
@@ -79,9 +78,9 @@ fn a_line_that_asks_is_heard_once() {
     );
 }
 
-/// S0-041: the region, what is shared and denied, and how to ask for the rest instead of reading it.
+/// S0-041: the region, shared and denied paths, and how to query the rest.
 #[test]
-fn the_prompt_tells_the_zone_and_how_to_ask() {
+fn the_prompt_contains_the_zone_and_how_to_query() {
     check(
         "
             ~ plan demo shared=Cargo.lock denied=infra | a in ui
@@ -113,7 +112,7 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
 }
 
 #[test]
-fn without_a_region_nothing_lies_outside() {
+fn without_a_region_the_prompt_has_no_outside() {
     check(
         "
             ~ plan demo denied=infra | a
@@ -137,9 +136,9 @@ fn without_a_region_nothing_lies_outside() {
     );
 }
 
-/// The agent is started with what it may reach.
+/// The start of the agent contains its zone.
 #[test]
-fn the_zone_goes_with_the_start() {
+fn the_start_contains_the_zone() {
     check(
         "
             ~ plan demo shared=Cargo.lock denied=infra reads=zone | a in ui

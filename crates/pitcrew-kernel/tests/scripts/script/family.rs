@@ -17,7 +17,7 @@ pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
             Command::AwaitSubtasks { attempt, tasks, timeout_ms }
         }
         "pull" => Command::PullSubtask { attempt, task: words.parse().expect("a sub-task") },
-        // A file, a JSON value without spaces, and words.
+        // A file, a JSON value without spaces, and a text.
         "deliver" => {
             let mut words = words.splitn(3, ' ');
             let mut next = || words.next().unwrap_or_default().to_owned();
@@ -38,7 +38,7 @@ fn spawn(attempt: AttemptId, words: &str) -> Command {
     Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce: "5f3a".into() }
 }
 
-/// `denied=infra | look | write on=src/a`, by an agent that works for no plan.
+/// `denied=infra | look | write on=src/a`, by an outside client.
 pub fn standalone(words: &str) -> Command {
     let (rules, words) = words.split_once('|').expect("what they are to do");
     let mut house = HouseRules::default();

@@ -1,4 +1,5 @@
-//! Events and effects as lines. An event that only asks for an effect is shown as the effect.
+//! Prints events and effects as lines. An event that only requests an effect is printed as the
+//! effect.
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
@@ -42,7 +43,7 @@ fn reason(reason: &Reason) -> String {
     }
 }
 
-/// The event as lines; empty where the effect says it all.
+/// Returns the event as lines; empty if the effect says everything.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn event(event: &Event) -> String {
     let line = match event {
@@ -221,7 +222,7 @@ pub fn event(event: &Event) -> String {
     format!("  {line}\n")
 }
 
-/// Where something is denied or kept from it.
+/// Prints the zone if it is restricted.
 fn in_zone(zone: &Zone, sees: &[RepoPath], reads: Reads) -> String {
     let names = |it: &[RepoPath]| it.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let mut out = String::new();

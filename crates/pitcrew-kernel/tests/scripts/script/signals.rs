@@ -1,4 +1,4 @@
-//! What agents tell without being asked.
+//! Parses unsolicited signals of agents.
 
 use super::input::{id, tier};
 use pitcrew_model::{
@@ -28,7 +28,7 @@ pub fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
     })
 }
 
-/// `7 read core/auth.rs`: at this place of what it has said.
+/// `7 read core/auth.rs`: at this position of the output.
 fn blocked(worker: WorkerId, words: &str) -> Signal {
     let mut words = words.split(' ');
     let place = words.next().and_then(|it| it.parse().ok()).expect("a place");
@@ -67,7 +67,7 @@ fn egress(whose: EgressOf, words: &str, allowed: bool) -> Signal {
     })
 }
 
-/// `40`: tokens, half of them in. `$3`: dollars. `max`: nobody believes it.
+/// `40`: tokens, half of them input. `$3`: dollars. `max`: an absurd number.
 pub fn usage(words: &str) -> Usage {
     let mut usage = Usage::default();
     for word in words.split_whitespace() {
