@@ -1,18 +1,18 @@
-//! What a tool says back.
+//! The answer of a tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a call led to: in words for a model, and as an object for a program.
+/// The result of a call: text for a model, and an object for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolAnswer {
     pub text: String,
-    /// An object by type: some clients drop a server that answers with a bare number.
+    /// Always an object: some clients drop a server that answers with a bare number.
     pub structured: Map<String, Value>,
 }
 
 impl ToolAnswer {
-    /// What has no value is left out: not every client knows that something may be null.
+    /// Removes null values, because not every client accepts them.
     pub fn new(text: impl Into<String>, structured: Map<String, Value>) -> Self {
         let mut structured = Value::Object(structured);
         leave_nulls_out(&mut structured);
@@ -39,7 +39,7 @@ fn leave_nulls_out(value: &mut Value) {
     }
 }
 
-/// Why a call was not carried out, and what to do instead.
+/// Why a call was not carried out, and what to send instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolRefusal {

@@ -1,8 +1,8 @@
-//! Reading a tool call: the one place where a name and JSON become a typed order.
+//! Parses tool calls: a name and JSON become a typed command.
 //!
-//! One file for each family of tools, as in the catalogue. Other spellings of names, keys and values
-//! are taken silently: a model that has once learned `orchestrator_completeTask` should not fail
-//! over an underscore.
+//! One file for each family of tools, as in the catalogue. Other spellings of names, keys and
+//! values are accepted silently: a model that has learned `orchestrator_completeTask` should not
+//! fail because of an underscore.
 
 mod arguments;
 mod names;
@@ -32,7 +32,7 @@ use serde_json::Value;
 /// A tool call that can be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolCall {
-    /// The plan as the text of a plan file.
+    /// The text of a plan file.
     SavePlan {
         text: String,
     },
@@ -61,7 +61,7 @@ pub enum ToolCall {
     },
     ListAgents,
     Spawn(Spawn),
-    /// Without ids: all that run.
+    /// Without ids: all open ones.
     AwaitSubtasks {
         tasks: Vec<TaskId>,
         timeout_ms: Option<u64>,

@@ -1,8 +1,8 @@
-//! The tools that agents are offered over MCP.
+//! The tools that agents get over MCP.
 //!
-//! `ToolCall` reads a call, whatever door it came through: the MCP server here, `pitcrew tool`, or
-//! HTTP. The server itself decides nothing: it hands every call to an `Orchestrator` and renders
-//! what that says. Nothing here knows which attempt is calling; that comes from the caller's token.
+//! `ToolCall` parses a call from any entry point: the MCP server here, `pitcrew tool`, or HTTP. The
+//! server itself decides nothing: it passes every call to an `Orchestrator` and renders the answer.
+//! It does not know which attempt is calling; that follows from the caller's token.
 
 mod answer;
 mod call;

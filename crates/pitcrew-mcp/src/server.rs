@@ -1,4 +1,4 @@
-//! The MCP server: the only place that names the MCP library on the serving side.
+//! The MCP server. Only this module uses the server side of the MCP library.
 
 mod mistake;
 mod lines;
@@ -30,28 +30,28 @@ use tokio::{
     time::{Instant, interval_at},
 };
 
-/// A call that is held says so this often to clients that want to hear of it. Many give up on a
-/// silent call after a minute.
+/// How often a call that is held sends progress to clients that request it. Many clients give up on
+/// a silent call after a minute.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
-/// Whose calls are served, as far as it matters for what is said at the beginning of a session.
+/// The kind of client. Decides the instructions at the start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guest {
-    /// Somebody who works on a task or a sub-task.
+    /// A worker on a task or a sub-task.
     Worker,
     /// A person's own agent, from outside.
     Client,
 }
 
-/// Where calls go. The binary supplies a client of the orchestrator process.
+/// The receiver of calls. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
     fn guest(&self) -> Guest;
 
-    /// The tools that the caller is shown.
+    /// Returns the tools that the caller sees.
     fn visible(&self) -> impl Future<Output = Vec<&'static ToolInfo>> + Send;
 
-    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. Takes as
-    /// long as it takes.
+    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. May wait
+    /// for any length of time.
     fn call(
         &self,
         tool: &str,
@@ -108,8 +108,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         let is_worker = visible.iter().any(|it| it.audience == Audience::Workers);
         let offered = visible.into_iter().map(|tool| {
             let offered = offered(tool);
-            // A model is not shown them, and programs of agents make a validator of each when they
-            // start, for which their task waits.
+            // Models do not see result schemas, and agent programs would compile a validator for
+            // each at start.
             if is_worker { offered } else { with_result(offered, tool) }
         });
         Ok(ListToolsResult::with_all_items(offered.collect()))
@@ -121,8 +121,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // A name that nobody knows goes on too: the orchestrator's refusal reaches the model,
-        // while clients show a protocol error to nobody.
+        // Unknown names are passed on too: the orchestrator's refusal reaches the model, while
+        // clients hide protocol errors.
         let tool = catalogue::canonical_name(&request.name).unwrap_or(&request.name);
         let called = self.orchestrator.call(tool, arguments);
         let result = match told_of_progress(called, &context).await {
@@ -136,7 +136,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         Ok(result.into())
     }
 
-    /// There is nothing to read here: what is asked for is not there.
+    /// There are no resources, so every one is unknown.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -166,8 +166,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     }
 }
 
-/// What the methods take that we have. The library takes one whose parameters it cannot read for one that
-/// it does not know.
+/// The required parameters of our methods. The library reports a method with invalid parameters as
+/// unknown.
 const NEEDED: &[(&str, &str)] = &[
     ("initialize", "`protocolVersion`, `capabilities` and `clientInfo`"),
     ("tools/call", "`name`, the name of a tool, and `arguments`, an object"),
@@ -180,7 +180,7 @@ fn bad_params(method: &str, needed: &str) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// The library says no more than the name.
+/// The library reports only the name.
 fn no_method(name: &str) -> ErrorData {
     let name = text::cut(name, limits::NAME_BYTES_MAX);
     let message = format!(
@@ -205,7 +205,7 @@ Wait for results with a2a_await_subtasks, or read them without waiting with a2a_
 Follow a plan with orchestrator_list_workers. Call it again until the plan has ended.
 You cannot approve or land. When a plan is done, tell the person its id, and that `pitcrew land` merges it into their branch.";
 
-/// Waits for the call. A client that gave a token for it hears meanwhile that it goes on.
+/// Waits for the call, and sends progress to a client that requested it.
 async fn told_of_progress<T>(
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
@@ -221,7 +221,7 @@ async fn told_of_progress<T>(
                 count += 1.0;
                 let progress = ProgressNotificationParam::new(token.clone(), count)
                     .with_message("still waiting");
-                // A client that is gone is not told; the call ends with its connection.
+                // A client may be gone; the call ends with its connection.
                 context.peer.notify_progress(progress).await.ok();
             }
         }
@@ -238,7 +238,7 @@ fn offered(tool: &ToolInfo) -> Tool {
         .with_annotations(annotations)
 }
 
-/// Says what the structured result of a tool is as well.
+/// Adds the schema of the structured result.
 fn with_result(offered: Tool, tool: &ToolInfo) -> Tool {
     offered.with_raw_output_schema(Arc::new(object(&tool.output)))
 }

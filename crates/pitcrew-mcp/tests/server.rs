@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
 
-/// Takes what can be read.
+/// An orchestrator that only parses calls.
 struct Reads(Role);
 
 impl Orchestrator for Reads {
@@ -66,7 +66,7 @@ async fn call(
     (result.is_error == Some(true), content[0]["text"].clone(), result.structured_content)
 }
 
-/// S1-067: what an agent is told about completion, and that it can do it.
+/// S1-067: a worker learns how to complete, and can do it.
 #[tokio::test]
 async fn both_eras_can_complete_and_ask() {
     for lifecycle in lifecycles() {
@@ -92,9 +92,9 @@ async fn both_eras_can_complete_and_ask() {
     }
 }
 
-/// Programs check results with it. That of a worker hands them to its model, which is not shown it.
+/// Programs validate results with it. A worker passes them to its model, which does not see it.
 #[tokio::test]
-async fn who_drives_plans_is_told_what_results_are() {
+async fn clients_get_the_schemas_of_results() {
     let spawning = Spawning::Allowed;
     for (role, is_told) in [
         (Role::Client { spawning }, true),
@@ -107,9 +107,9 @@ async fn who_drives_plans_is_told_what_results_are() {
     }
 }
 
-/// A worker is told how it ends its work, and a person's own agent how it drives that of others.
+/// A worker learns how to end its work, and an outside client how to drive others.
 #[tokio::test]
-async fn everybody_is_told_what_is_theirs_to_do() {
+async fn instructions_depend_on_the_role() {
     let spawning = Spawning::Allowed;
     for (role, has, has_not) in [
         (Role::Client { spawning }, "pitcrew land", "orchestrator_complete_task"),
@@ -125,14 +125,14 @@ async fn everybody_is_told_what_is_theirs_to_do() {
 }
 
 #[tokio::test]
-async fn other_spellings_are_taken_silently() {
+async fn other_spellings_are_accepted_silently() {
     let client = client(ClientLifecycleMode::Initialize).await;
     let (refused, ..) = call(&client, "orchestrator_completeTask", json!({ "summary": "x" })).await;
     assert!(!refused);
 }
 
 #[tokio::test]
-async fn a_bad_call_reaches_the_model_as_words() {
+async fn a_bad_call_reaches_the_model_as_text() {
     let client = client(ClientLifecycleMode::Initialize).await;
     let (refused, text, _) = call(&client, "orchestrator_complete_task", json!({})).await;
     assert!(refused && text.as_str().is_some_and(|it| it.contains("needs `summary`")), "{text}");
@@ -140,7 +140,7 @@ async fn a_bad_call_reaches_the_model_as_words() {
     assert!(refused && text.as_str().is_some_and(|it| it.contains("no tool `levitate`")), "{text}");
 }
 
-/// Answers when it is let.
+/// Answers when it is released.
 struct Waits {
     lets: std::sync::Arc<tokio::sync::Notify>,
 }
@@ -160,9 +160,9 @@ impl Orchestrator for Waits {
     }
 }
 
-/// A call that is held says so to a client that gave a token for it: else many would give it up.
+/// A call that is held sends progress to a client that requested it, so that it does not give up.
 #[tokio::test]
-async fn a_call_that_is_held_tells_of_its_progress() {
+async fn a_held_call_reports_progress() {
     let (ours, theirs) = tokio::io::duplex(64 * 1_024);
     let lets = std::sync::Arc::new(tokio::sync::Notify::new());
     let (reader, writer) = tokio::io::split(ours);

@@ -1,4 +1,4 @@
-//! Calls about sub-tasks, and words to the orchestrator.
+//! Calls about sub-tasks, messages and permissions.
 
 use super::{
     ToolCall, ToolCallError,
@@ -10,7 +10,7 @@ use pitcrew_model::{
 };
 use serde_json::Value;
 
-/// Sub-tasks to be spawned: all of them, or none.
+/// Sub-tasks to spawn: all of them or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
     pub subtasks: Vec<SubtaskAsked>,
@@ -24,7 +24,7 @@ pub struct SubtaskAsked {
     pub prompt: String,
     pub expected_output: String,
     pub model: Option<String>,
-    /// Absent: as `target_files` suggest.
+    /// Absent: derived from `target_files` and the kind of work.
     pub workspace: Option<WorkspaceAsked>,
     pub target_files: Vec<RepoPath>,
     pub timeout_ms: Option<u64>,
@@ -32,7 +32,7 @@ pub struct SubtaskAsked {
     pub command: Option<String>,
 }
 
-/// Where a sub-task is to work.
+/// The workspace mode of a sub-task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceAsked {
     ReadOnly,
@@ -121,7 +121,7 @@ fn target_files(arguments: &Arguments) -> Result<Vec<RepoPath>, ToolCallError> {
     paths.iter().map(parse).collect()
 }
 
-/// What callers name sub-tasks by.
+/// The keys under which callers send the ids of sub-tasks.
 const IDS: &[&str] = &[
     "ids",
     "id",
@@ -190,7 +190,7 @@ pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let keys = &["message", "text", "content", "question", "status"];
     let message = arguments.words(keys, limits::SUMMARY_BYTES_MAX);
     let message = message.ok_or_else(|| arguments.missing("message", words))?;
-    // Whoever sends a `question` and no kind has said which it is.
+    // A `question` without a kind is a question.
     let kind = match arguments.find(&["kind", "type"]) {
         None if arguments.find(&["question"]).is_some() => "question".to_owned(),
         None => return Err(arguments.missing("kind", words)),
@@ -212,7 +212,7 @@ pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     Ok(ToolCall::Notify { kind, message, to, reply_to })
 }
 
-/// The orchestrator, unless the call says another one.
+/// Returns the addressee, by default the orchestrator.
 fn addressee(arguments: &Arguments) -> Result<Addressee, ToolCallError> {
     let Some(value) = arguments.find(&["to", "recipient", "worker"]) else {
         return Ok(Addressee::Orchestrator);

@@ -5,7 +5,7 @@ use crate::catalogue::letters;
 use pitcrew_model::{Claim, Freshness, limits};
 use serde_json::Value;
 
-/// One task as the text of a plan file. What it depends on is in another plan, so it stands apart.
+/// One task as the text of a plan file. Its dependencies are in another plan, so they are separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskText {
     pub text: String,
@@ -56,7 +56,7 @@ pub fn list_workers(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     Ok(ToolCall::ListWorkers { plan: arguments.plan()?, all })
 }
 
-/// `key` is what the tool calls the words of the completion.
+/// `key` is the argument of the tool that contains the summary.
 pub fn complete(arguments: &Arguments, key: &'static str) -> Result<ToolCall, ToolCallError> {
     let keys = &[key, "summary", "output", "result", "message"];
     let summary = arguments.words(keys, limits::SUMMARY_BYTES_MAX);

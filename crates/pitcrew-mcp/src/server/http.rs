@@ -1,8 +1,7 @@
-//! One request of the streamable HTTP transport, answered without a session.
+//! Answers one request of the streamable HTTP transport, without a session.
 //!
-//! Who is calling was found out before: here is only the protocol. Both of its eras are served. A
-//! simple answer is plain JSON; one that takes long becomes a stream where the client wants to hear
-//! of its progress.
+//! The caller is already authenticated. Both protocol eras are supported. A short answer is plain
+//! JSON; a long one becomes a stream if the client requested progress.
 
 use super::{
     Orchestrator, Server,
@@ -20,18 +19,18 @@ use tokio::time::timeout;
 
 const JSON: &str = "application/json";
 
-/// What a request must look like to be served.
+/// The accepted headers of a request.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// What the `Host` header may say: a page from elsewhere cannot make itself our neighbour.
+    /// Allowed `Host` headers. They prevent DNS rebinding.
     pub hosts: Vec<String>,
-    /// What the `Origin` header may say, where there is one.
+    /// Allowed `Origin` headers, if present.
     pub origins: Vec<String>,
     pub body_bytes_max: usize,
     pub body_time_max: Duration,
 }
 
-/// Answers one request, whose caller is the one that `orchestrator` carries orders out for.
+/// Answers one request on behalf of the caller of `orchestrator`.
 pub async fn serve_http<O: Orchestrator + Clone, B>(
     orchestrator: O,
     options: HttpOptions,
@@ -43,7 +42,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let bytes_max = options.body_bytes_max;
-    // With sessions, or a stream for every answer, some agents drop the server.
+    // Some agents drop a server with sessions, or with a stream for every answer.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -66,7 +65,7 @@ where
     };
     let calls_itself_json = is_json(&parts.headers);
     let response = service.handle(Request::from_parts(parts, Full::new(bytes.clone()))).await;
-    // The library says the same of a body of another type and of one that is no message.
+    // The library reports an invalid message as an unsupported media type.
     if calls_itself_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return told(StatusCode::BAD_REQUEST, &mistake(&bytes));
     }

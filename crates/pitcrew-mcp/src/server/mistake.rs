@@ -1,19 +1,19 @@
-//! What is said to bytes that are no message, by whatever way they came.
+//! Errors for bytes that are not a message, on any transport.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use std::error::Error;
 
-/// Why something is not a message.
+/// Why bytes are not a message.
 #[derive(Debug)]
 pub struct Mistake {
     code: ErrorCode,
     message: String,
-    /// Null where nobody can tell which request it should have been.
+    /// Null if the request is unknown.
     id: Value,
 }
 
-/// Why `bytes` are not a message; they are not one.
+/// Returns why `bytes`, which are known to be invalid, are not a message.
 pub fn mistake(bytes: &[u8]) -> Mistake {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(value) => Mistake {
@@ -51,8 +51,7 @@ impl Mistake {
         }
     }
 
-    /// As it goes over the wire. The library leaves an id out that it does not know, and JSON-RPC
-    /// wants it to be null.
+    /// Returns the error as sent. The library omits an unknown id, but JSON-RPC requires null.
     pub fn answer(&self) -> Vec<u8> {
         let Self { code, message, id } = self;
         let error = json!({ "code": code.0, "message": message });
