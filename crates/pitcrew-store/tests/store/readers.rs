@@ -6,7 +6,7 @@ use pitcrew_store::Journal as _;
 use std::thread;
 
 #[test]
-fn a_reader_sees_what_is_committed_and_nothing_else() {
+fn a_reader_sees_only_committed_data() {
     let dir = temp_dir();
     let mut journal = open(dir.path());
     let reader = journal.reader().expect("a reader");
