@@ -1,8 +1,9 @@
-//! Read models folded from events: what people and programs look at.
+//! Read models that are folded from events, for people and programs.
 //!
-//! `Board`, `Inbox` and `Messages` fold entries; `line` and `audit` word one entry; `Summary` and `names` read a view that
-//! may have come over the wire. Nothing here reads a clock or a file, decides anything, or fails:
-//! an entry that a model does not care about, or cannot place, leaves it as it was.
+//! `Board`, `Inbox` and `Messages` fold entries; `line` and `audit` describe one entry; `Summary`
+//! and `names` read a view that may have come over the wire. Nothing here reads a clock or a file,
+//! decides anything, or fails: an entry that a model does not need, or that does not fit, is
+//! ignored.
 pub mod plain;
 pub mod words;
 mod board;

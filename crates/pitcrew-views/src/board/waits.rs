@@ -1,4 +1,4 @@
-//! Says in words what a task waits for, or why it goes no further.
+//! Describes what a task waits for, or why it failed.
 
 use super::{
     facts::{Attempt, Board, Plan, Step, Task},
@@ -13,7 +13,7 @@ use pitcrew_model::{
     overlap,
 };
 
-/// Names that a reason lists before it only counts.
+/// The most names in a reason; the rest is counted.
 const NAMES_LISTED_MAX: usize = 3;
 
 impl Board {
@@ -95,7 +95,7 @@ impl Board {
         exclusive(&task.spec.region, shared).cloned().collect()
     }
 
-    /// What the task's provider says, while it says it.
+    /// Describes the provider limit of the task, if there is one.
     fn limit_of(&self, task: &Task, moment: &Moment) -> Option<String> {
         let backend = task.spec.vendor()?;
         let until = self.held.get(backend)?;
@@ -135,7 +135,7 @@ impl Board {
         }
     }
 
-    /// The reason of the last move; what the worker said, where the move has none.
+    /// Returns the reason of the last move, or else the worker's summary.
     fn why_moved(&self, task: &Task) -> String {
         match &task.reason {
             Reason::DependencyEnded { task, status } => {
@@ -171,7 +171,7 @@ impl Board {
     }
 }
 
-/// What keeps every task of a plan from starting.
+/// Returns what prevents all tasks of a plan from starting.
 fn plan_holds(plan: &Plan) -> Option<&'static str> {
     match plan.status {
         PlanStatus::Draft => Some("the plan is a draft"),

@@ -1,4 +1,4 @@
-//! Joins messages with the names of what they are about, and measures them.
+//! Joins messages with display names, and measures their delivery.
 
 use super::{Messages, QuestionView, Row, Wanted};
 use crate::{board::Board, plain};
@@ -6,17 +6,17 @@ use pitcrew_model::{Message, MessageStatus, Party, Priority, Timestamp, WorkerId
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Messages that a view lists; the newest ones.
+/// The most messages in a view; the newest ones.
 const LISTED_MAX: usize = 2_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagesView {
-    /// Oldest first; of very many only the newest.
+    /// Oldest first; only the newest if there are many.
     pub messages: Vec<MessageView>,
-    /// How many there are of this kind.
+    /// The number of all matching messages.
     pub count: u64,
     pub metrics: MessageMetrics,
-    /// What agents asked a person; oldest first, of very many only the newest.
+    /// The questions to a person; oldest first, only the newest if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
 }
@@ -26,29 +26,29 @@ pub struct MessageView {
     pub message: Message,
     pub plan_name: String,
     pub task_key: String,
-    /// As people know it: `subtask-4 look at the tests`.
+    /// The display name: `subtask-4 look at the tests`.
     #[serde(default)]
     pub task_name: String,
     pub status: MessageStatus,
     pub queued_at: Timestamp,
     pub delivered_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Turns that it was in.
+    /// The number of turns with it in the prompt.
     pub tries_count: u32,
     pub reader: Option<WorkerId>,
-    /// Why it is where it is, where that is not plain.
+    /// Why it has this status, unless that is obvious.
     pub reason: String,
 }
 
-/// How the queue does. Of messages to workers: the others are read at once.
+/// Metrics of the queues of workers. Other parties read at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageMetrics {
-    /// What waits, by priority.
+    /// Queued messages by priority.
     pub depth: BTreeMap<Priority, u64>,
     pub counts: BTreeMap<MessageStatus, u64>,
-    /// From being sent to being in a prompt.
+    /// From sending to the prompt.
     pub wait: Took,
-    /// From being in a prompt to the end of that turn.
+    /// From the prompt to the end of that turn.
     pub processing: Took,
 }
 

@@ -1,4 +1,4 @@
-//! What is said of each event.
+//! The text of each event.
 
 use super::{
     line::{About, Said},
@@ -149,7 +149,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by_us(About::Workspace, "the limits of queries have changed")
         }
         Event::EffectEnded { result, .. } => results::say(board, result)?,
-        // What follows from these, or what they follow from, is told by another one.
+        // These are described by another event.
         Event::TaskAdded { .. }
         | Event::ClientCallTaken { .. }
         | Event::AgentGroupMemberCompleted { .. }
@@ -247,7 +247,7 @@ fn task_moved(
         | Reason::Cancelled
         | Reason::Accepted => plain::line(&reason.to_string()),
     };
-    // The words were cut already; cutting them again would lose the wait.
+    // The text is already short; cutting it again would lose the wait.
     if words.is_empty() { format!("{from} -> {to}") } else { format!("{from} -> {to} ({words})") }
 }
 
@@ -258,7 +258,7 @@ fn retry(freshness: Freshness) -> &'static str {
     }
 }
 
-/// Starting and ending are told by the task; parking and going on are told only here.
+/// The lines of the task describe start and end, so only parking and resuming are shown here.
 fn worker_moved(
     worker: WorkerId,
     from: WorkerStatus,
@@ -312,7 +312,7 @@ fn decided(request: RequestId, status: RequestStatus, text: Option<&str>) -> Str
     }
 }
 
-/// What a grant is about, in one line.
+/// Describes a grant in one line.
 fn granted(grant: &Grant) -> String {
     let actions: Vec<&str> = grant.actions.iter().map(Action::name).collect();
     let paths = grant.paths.iter().chain(&grant.outside).map(|it| plain::line(it));
@@ -321,7 +321,7 @@ fn granted(grant: &Grant) -> String {
     format!("{} for {}, {}", actions.join(", "), what.join(" "), grant.reach)
 }
 
-/// Which rule says no, and what could be done about it.
+/// Describes the rule that denied an action, and what can be done.
 pub(crate) fn denied(title: &str, action: &Action, rule: &RuleSource) -> String {
     format!("`{}` is refused: {}", plain::line(title), plain::line(&rule.denies(action)))
 }

@@ -1,4 +1,4 @@
-//! Words between workers, people and the orchestrator.
+//! Messages between workers, people and the orchestrator.
 
 use super::line::{About, Said};
 use crate::plain;
@@ -20,7 +20,7 @@ pub fn queued(message: &Message) -> Said {
     Said::new(actor, about, text)
 }
 
-/// Only what did not come to its end.
+/// Describes only messages that were not processed.
 pub fn moved(message: MessageId, task: TaskId, to: MessageStatus, reason: &str) -> Option<Said> {
     match to {
         MessageStatus::Dead | MessageStatus::Expired => {

@@ -1,4 +1,4 @@
-//! What is said of the end of an effect.
+//! The text of the results of effects.
 
 use super::line::{About, Said};
 use crate::{Board, plain, words::counted};
@@ -71,12 +71,12 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         EffectResult::VaultNotTidied { reason } => {
             (About::Workspace, format!("the vault was not tidied: {}", plain::line(reason)))
         }
-        // One that its attempt did not wait for any more is nobody's loss.
+        // A result that its attempt no longer waits for does not matter.
         EffectResult::SnapshotNotTaken { attempt, reason } => {
             board.attempt(*attempt).filter(|it| it.outcome.is_none())?;
             (About::Attempt(*attempt), format!("no snapshot was taken: {}", plain::line(reason)))
         }
-        // What follows from these is told by an event of its own.
+        // The consequences of these are separate events.
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
         | EffectResult::SnapshotUnchanged { .. }
@@ -90,7 +90,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
     Some(Said::new(Actor::Orchestrator, about, text))
 }
 
-/// Without its place: a person goes to a copy of it.
+/// Without the path, because people use a copy.
 fn checkout(notes: &[String]) -> String {
     let notes = notes.iter().map(|it| plain::line(it));
     let said: Vec<String> = ["its checkout is made".to_owned()].into_iter().chain(notes).collect();
@@ -126,7 +126,7 @@ fn base(checks: &[CheckResult]) -> String {
     }
 }
 
-/// A turn that ended in the ordinary way says nothing of the task.
+/// A normal end of a turn says nothing about the task.
 fn odd_end(stop: &StopReason) -> Option<String> {
     match stop {
         StopReason::EndTurn | StopReason::Cancelled => None,

@@ -1,4 +1,4 @@
-//! Who did what to whom.
+//! The audit log.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -45,7 +45,7 @@ fn every_operation_and_decision_is_a_line() {
     journal.result(EffectResult::WorkSaved { attempt, commit: Some(commit('c')) });
     let freshness = Freshness::Fresh;
     journal.push(Event::RetryGranted { task: TaskId(1), freshness, actor: Actor::Person });
-    // In which order the keys of a whole value stand is not ours to say.
+    // The order of keys in a JSON value is unspecified.
     let known = |line: String| line.split(" spec=").next().unwrap_or_default().to_owned();
     let told: Vec<String> = lines(&journal).iter().map(|it| known(it.to_string()) + "\n").collect();
     expect![[r#"

@@ -1,4 +1,4 @@
-//! The history of messages and what is measured of it.
+//! The history and the metrics of messages.
 
 use crate::journal::{Journal, PLAN};
 use pitcrew_model::{

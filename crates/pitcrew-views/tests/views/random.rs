@@ -1,4 +1,4 @@
-//! Any journal can be folded and shown, however strange.
+//! Any journal can be folded and shown.
 
 use crate::journal::{base, commit, head, spec};
 use pitcrew_model::{
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const ESCAPE: char = '\u{1b}';
 
-/// Raw material for one event: which kind, whom it is about, and something to put in it.
+/// Raw material for one event: its kind, its subject, and its content.
 #[derive(Clone, Debug)]
 struct Dice {
     kind: u8,

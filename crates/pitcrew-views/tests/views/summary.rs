@@ -1,4 +1,4 @@
-//! What became of a plan.
+//! Summaries of plans.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -8,7 +8,7 @@ use pitcrew_model::{
 };
 use pitcrew_views::Summary;
 
-/// Three tasks: completed at the second attempt, failed, blocked by that.
+/// Three tasks: one completed at its second attempt, one failed, one blocked by that.
 fn partial() -> Journal {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
@@ -39,8 +39,8 @@ fn partial() -> Journal {
     journal
 }
 
-/// S0-067, S2-079: at the end there is a line for each task with its state, and a reason for each failure.
-/// S4-109: and a summary of what was changed.
+/// S0-067, S2-079: at the end there is a line for each task with its status, and a reason for each
+/// failure. S4-109: and a summary of the changes.
 #[test]
 fn every_task_has_a_line_and_every_failure_a_reason() {
     let journal = partial();
@@ -60,7 +60,7 @@ fn every_task_has_a_line_and_every_failure_a_reason() {
 }
 
 #[test]
-fn the_time_of_what_goes_on_is_counted_up_to_now() {
+fn the_time_of_a_running_plan_is_counted_up_to_now() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.start(1, 1, 1);
@@ -77,7 +77,7 @@ fn the_time_of_what_goes_on_is_counted_up_to_now() {
 }
 
 #[test]
-fn what_landed_is_counted_as_it_landed() {
+fn landed_changes_are_counted_as_they_landed() {
     let mut journal = partial();
     let at = LandedAt::Base { branch: "main".to_owned() };
     let commit = commit('e');

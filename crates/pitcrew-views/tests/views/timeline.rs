@@ -1,4 +1,4 @@
-//! What happened, line by line.
+//! The timeline.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -14,7 +14,7 @@ fn text(journal: &Journal) -> String {
     lines.join("\n") + "\n"
 }
 
-/// S0-065: a change of state is one line of who, what, from, to and why.
+/// S0-065: a change of status is one line: subject, from, to and reason.
 #[test]
 fn a_change_of_state_is_a_line() {
     let mut journal = Journal::active();
@@ -31,7 +31,7 @@ fn a_change_of_state_is_a_line() {
 }
 
 #[test]
-fn the_life_of_a_task_reads_like_a_story() {
+fn the_lines_of_a_task_are_its_history() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[1]);
@@ -101,7 +101,7 @@ fn the_life_of_a_task_reads_like_a_story() {
 }
 
 #[test]
-fn people_and_trouble_have_lines_too() {
+fn decisions_and_failures_have_lines() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[1]);
@@ -169,7 +169,7 @@ fn people_and_trouble_have_lines_too() {
 }
 
 #[test]
-fn a_line_of_something_unknown_names_its_id() {
+fn a_line_of_an_unknown_subject_has_its_id() {
     let mut journal = Journal::default();
     journal.move_task(4, TaskStatus::Pending, TaskStatus::Queued, Reason::Progress);
     journal.push(Event::Abandoned { attempt: AttemptId(5), actor: Actor::Person });
