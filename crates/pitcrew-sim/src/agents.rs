@@ -1,27 +1,27 @@
-//! Agents: processes that outlive the orchestrator, say what they like, and die when they like.
+//! Agents: processes that outlive the orchestrator, report anything, and exit at any time.
 
 use pitcrew_model::{AttemptId, EffectId, StopReason, Usage};
 use std::collections::BTreeMap;
 
-/// The process of a worker, or what is known of it after its end.
+/// The process of a worker, or what remains after its end.
 #[derive(Debug)]
 pub struct Agent {
     pub attempt: AttemptId,
     pub alive: bool,
-    /// We have ended it, or are about to: it is not started any more, and its end is not told.
+    /// It was stopped, or is about to be: it is not started again, and its end is not reported.
     pub stopped: bool,
-    /// The turn it is in.
+    /// Its open turn.
     pub turn: Option<EffectId>,
-    /// How its turns ended. Kept where a new orchestrator finds it.
+    /// The ends of its turns, kept for a new orchestrator.
     pub ended: BTreeMap<EffectId, (StopReason, Usage)>,
-    /// What it has told of its turn.
+    /// The reported usage of its turn.
     pub told: Usage,
-    /// Calls that wait for permission, as it described them.
+    /// Its open permission requests.
     pub calls: Vec<(String, u64)>,
-    /// What its calls were answered.
+    /// The answers to its permission requests.
     pub answers: BTreeMap<String, Option<String>>,
     pub calls_count: u32,
-    /// What it has ever wanted to do.
+    /// All actions that it ever requested.
     pub wanted: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Agent {
         }
     }
 
-    /// At its end it tells the whole once more.
+    /// Ends the turn with its total usage.
     pub fn end_turn(&mut self, stop: StopReason) {
         self.end_turn_using(stop, self.told);
     }

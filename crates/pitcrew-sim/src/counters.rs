@@ -1,10 +1,10 @@
-//! What happened in how many schedules' steps. A fault that never happens proves nothing.
+//! Counts how many steps of schedules had each fault. A fault that never happens tests nothing.
 
 use std::fmt;
 
 macro_rules! faults {
     ($($name:ident = $text:literal),* $(,)?) => {
-        /// Something that goes wrong, or comes at a bad time.
+        /// A fault, or an event at a bad time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fault { $($name),* }
 
@@ -127,7 +127,7 @@ pub struct Counters {
     counts: Vec<u64>,
 }
 
-/// The states that somebody came by, as bits.
+/// The statuses that were reached, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     pub plans: u32,

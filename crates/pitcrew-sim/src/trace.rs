@@ -1,4 +1,4 @@
-//! Lines for people: what was said, and what followed.
+//! Formats inputs and events for people.
 
 use crate::world::Said;
 use pitcrew_model::{Entry, InputBody, Signal};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const TEXT_CHARS_MAX: usize = 40;
 
-/// What somebody said, as one line.
+/// Formats an input as one line.
 pub fn said(said: &Said) -> String {
     let what = match &said.body {
         InputBody::Command(command) => words("command", command),
@@ -45,12 +45,12 @@ fn heard(signal: &Signal) -> String {
     }
 }
 
-/// A fact, as one line.
+/// Formats an entry as one line.
 pub fn entry(entry: &Entry) -> String {
     format!("{:>4}  {}", entry.seq.0, words("type", &entry.event))
 }
 
-/// The stored form without its punctuation: its kind, then `name=value`.
+/// Formats the stored form without its punctuation: the kind, then `name=value`.
 pub fn words(tag: &str, value: &impl Serialize) -> String {
     let Ok(Value::Object(fields)) = serde_json::to_value(value) else { return "?".into() };
     let mut line = fields.get(tag).and_then(Value::as_str).unwrap_or("?").to_owned();

@@ -1,4 +1,5 @@
-//! Everything there is: the orchestrator, which may die at any time, and the world, which goes on.
+//! The simulated world: the orchestrator, which may die at any time, and everything that continues
+//! without it.
 
 use crate::{
     agents::Agent,
@@ -28,20 +29,20 @@ pub struct World {
     pub writer: Option<Writer<OpenDisk>>,
     pub disk: OpenDisk,
     pub now: Timestamp,
-    /// When the standing rules were last asked. A rejection asks none.
+    /// When the standing rules were last applied. A rejection applies none.
     pub settled_at: Timestamp,
-    /// What was said and not yet taken.
+    /// Inputs that were sent and not yet processed.
     pub inbox: Vec<Said>,
-    /// What drivers are doing.
+    /// Effects that drivers are carrying out.
     pub running: BTreeMap<EffectId, Running>,
-    /// What drivers have said, for the day it is said again.
+    /// Results of drivers, to be repeated later.
     pub told: Vec<(EffectId, EffectResult)>,
     /// The last command of a person.
     pub last_command: Option<Command>,
     pub git: Git,
     pub agents: BTreeMap<WorkerId, Agent>,
     pub ledger: Ledger,
-    /// Entries that somebody was told about.
+    /// Acknowledged entries.
     pub acknowledged: u64,
     pub tasks_accepted: usize,
     pub slots_before: u32,
@@ -50,7 +51,7 @@ pub struct World {
     pub trace: Option<Vec<String>>,
     pub theme: Theme,
     pub faults_one_in: u64,
-    /// The provider of every model has had enough, for good.
+    /// All providers are at a limit, forever.
     pub is_dry: bool,
 }
 
@@ -63,7 +64,7 @@ pub struct Said {
 #[derive(Debug)]
 pub struct Running {
     pub effect: Effect,
-    /// What it is done for is over.
+    /// Its scope has ended.
     pub cut: bool,
 }
 
@@ -118,7 +119,7 @@ impl World {
         self.signal(Signal::EffectEnded { effect, result });
     }
 
-    /// The writer takes all that was said, in one transaction. It may die over it.
+    /// The writer processes all inputs in one transaction. It may die meanwhile.
     pub fn flush(&mut self) {
         let said = std::mem::take(&mut self.inbox);
         if said.is_empty() {
@@ -177,12 +178,12 @@ impl World {
         }
     }
 
-    /// A driver says things once: the writer keeps them until there is room.
+    /// Keeps the inputs that drivers send only once until there is room.
     fn keep_what_is_said_once(&mut self, said: Vec<Said>) {
         self.inbox = said.into_iter().filter(|it| is_said_once(&it.body)).collect();
     }
 
-    /// What is told is on the disk, and what goes out was announced there.
+    /// Checks that acknowledged entries are on the disk, and published effects too.
     fn check_durable(&self, done: &Committed, before: u64) {
         let last = self.disk.last().expect("the disk reads").0;
         let told = before + done.entries.len() as u64;
@@ -226,7 +227,7 @@ impl World {
         }
     }
 
-    /// Only a person can have agreed to it already. What conflicted was agreed to.
+    /// Checks that a person approved the landing. A retried conflict was approved before.
     fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
         let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if from != LandingStatus::Conflict);
         let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
@@ -242,7 +243,8 @@ impl World {
         self.line(|| format!("       rejected: {rejection}"));
     }
 
-    /// What began under a limit goes on when it is lowered again, in the same breath too.
+    /// Tracks the highest limits, because running workers may exceed a lowered limit, even within
+    /// one batch.
     fn raise_limits(&mut self, entries: &[Entry]) {
         for entry in entries {
             if let Event::AgentsMaxSet { count } = entry.event {
@@ -253,7 +255,7 @@ impl World {
         }
     }
 
-    /// Facts are looked at one by one, with what they ask for.
+    /// Checks each entry with its effect.
     pub fn see(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
         let mut effects = effects.iter().peekable();
         for entry in entries {
@@ -265,7 +267,7 @@ impl World {
         hold!(effects.next().is_none(), "every effect has its event", "after {}", self.ledger.seq);
     }
 
-    /// What the journal says has happened in the world.
+    /// Checks that the journal describes what happened in the world.
     fn check_against_git(&self, entry: &Entry) {
         if let Event::TaskMoved { task, to: TaskStatus::Completed, .. } = &entry.event {
             let plan = self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1].plan;
@@ -292,7 +294,7 @@ impl World {
         }
     }
 
-    /// Tells the drivers what became durable, in that order.
+    /// Passes durable effects to the drivers, in order.
     pub fn order(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
         let mut effects = effects.iter().peekable();
         for entry in entries {
@@ -319,7 +321,7 @@ impl World {
             }
         }
         if let Scope::Attempt(attempt) = scope {
-            // A start that is under way is of no use any more.
+            // A running start is no longer needed.
             let started = self.agents.values_mut().filter(|it| it.attempt == attempt && !it.alive);
             started.for_each(|it| it.stopped = true);
         }

@@ -1,4 +1,4 @@
-//! What a plan has cost is the sum of what its turns have, and nobody goes on over a cap.
+//! The cost of a plan is the sum of its turns, and no worker continues over a cap.
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, Task};
@@ -30,7 +30,7 @@ pub fn check(world: &World) {
     }
 }
 
-/// The state counts as the ledger does, and whoever is stopped by a cap has a person asked.
+/// The state has the same counts as the ledger, and a stopped worker has an open request.
 fn check_scope(world: &World, scope: BudgetScope, tasks: &[&Task]) {
     let state = world.state();
     let (known, counted) = (state.budget(scope), world.ledger.budget(scope));

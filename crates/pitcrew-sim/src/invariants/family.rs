@@ -1,4 +1,4 @@
-//! Nobody works for somebody who has ended, and nobody waits in a slot or for nothing.
+//! No sub-task outlives its parent, and no worker waits in a slot or for nothing.
 
 use super::{count, slots_used};
 use crate::{broken::hold, world::World};
@@ -19,7 +19,7 @@ pub fn active(state: &State, parent: AttemptId) -> u32 {
     count(children(state, parent).filter(|it| it.status.in_attempt()))
 }
 
-/// Sub-tasks that wait for nothing but a snapshot.
+/// Sub-tasks that only wait for a snapshot.
 pub fn coming(state: &State) -> u32 {
     let runs = |it: &Task| {
         let plan = &state.plans[it.plan];
@@ -29,7 +29,7 @@ pub fn coming(state: &State) -> u32 {
     count(state.tasks.iter().filter(comes))
 }
 
-/// Processes whose work cannot end before that of others.
+/// Processes whose work ends after that of others.
 pub fn parents(state: &State) -> u32 {
     let is_parent = |it: &&Worker| {
         let alive = it.process == Process::Alive && state.attempts[it.attempt].is_open();
@@ -38,12 +38,12 @@ pub fn parents(state: &State) -> u32 {
     count(state.workers.iter().filter(is_parent))
 }
 
-/// Others work for it.
+/// Returns whether its sub-tasks run.
 pub fn waits(state: &State, worker: &Worker) -> bool {
     children(state, worker.attempt).any(|it| !it.status.has_ended())
 }
 
-/// A parent that is asked can hear it, and is not asked for ever.
+/// A parent with a request can decide it, and the request does not stay forever.
 pub fn check_asked(world: &World) {
     let (state, now) = (world.state(), world.settled_at);
     for parent in state.attempts.iter() {

@@ -1,4 +1,4 @@
-//! Nobody waits for an answer that will not come.
+//! No worker waits for an answer that will not come.
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{QueryStage, next_due};

@@ -1,4 +1,4 @@
-//! No worker waits that could go on, and none has more time than it was given.
+//! No worker waits that could continue, and none exceeds its time.
 
 use super::slots_used;
 use crate::{broken::hold, world::World};
@@ -19,7 +19,7 @@ pub fn check(world: &World, worker: &Worker) {
     let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
     let decided = worker.comebacks.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
-    // What a turn left is kept before the next one, and not while something is pulled into it.
+    // The next turn comes after the snapshot of the last one, which waits for a pull.
     let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
     let rests = worker.turn.is_none() && is_still && !held;
     let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
@@ -44,14 +44,14 @@ pub fn check(world: &World, worker: &Worker) {
         }
         let plan = state.plan_of(attempt);
         let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
-        // Whoever is done may finish.
+        // A worker that is done may finish.
         let stopped = attempt.claim.is_none() && world.ledger.is_over(attempt.task);
         let free = free && !stopped;
         hold!(!(can_go_on && free), "no parked worker beside a free slot", "{}", worker.id);
     }
 }
 
-/// A call of its turn waits for the owner of what it asked about.
+/// Returns whether a call of its turn waits for an owner.
 fn asks_owner(world: &World, worker: &Worker) -> bool {
     let own = world.ledger.queries.rows.iter().filter(|it| it.worker == worker.id);
     own.into_iter().any(|it| {

@@ -56,7 +56,7 @@ impl Ledger {
         if plan.overlap == Overlap::Allow {
             return;
         }
-        // A sub-task works in the region of whoever handed it out.
+        // A sub-task works in its parent's region.
         let others = self.tasks.iter().zip(1..).filter(|it| it.0.part.is_none());
         let numbered = others.filter(|it| it.1 != task.0);
         for (other, number) in numbered.filter(|it| it.0.status.in_attempt()) {

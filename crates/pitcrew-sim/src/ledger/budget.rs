@@ -1,4 +1,4 @@
-//! What is used, counted the plain way: every turn once, with the most that was told of it.
+//! Usage, counted naively: every turn once, with the highest report.
 
 use super::{Budget, Ledger, place};
 use crate::broken::hold;
@@ -21,7 +21,7 @@ impl Ledger {
         }
     }
 
-    /// The task, or its plan, has used what it may.
+    /// Returns whether the task or its plan has reached a cap.
     pub fn is_over(&self, task: TaskId) -> bool {
         let row = &self.tasks[place(task.0)];
         let plan = &self.plans[place(row.plan.0)];
@@ -40,7 +40,7 @@ impl Ledger {
         self.count(worker, before, usage);
     }
 
-    /// Whichever way the turn ended.
+    /// Counts a turn, however it ended.
     pub(super) fn turn_used(&mut self, id: EffectId, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
         let mut told = Usage::NONE;
@@ -63,7 +63,7 @@ impl Ledger {
         }
     }
 
-    /// What is said of a cap is true.
+    /// Checks the numbers of a cap.
     fn check_spending(&self, spending: &Spending) {
         let budget = self.budget(spending.scope);
         let used = match spending.measure {

@@ -1,4 +1,4 @@
-//! What workers hand out: within the limits, heard of once, and never left behind.
+//! Sub-tasks: within the limits, delivered once, and never left behind.
 
 use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
@@ -7,7 +7,7 @@ use pitcrew_model::{
     TaskStatus, Timestamp, WorkerId, Workspace, overlap,
 };
 
-/// What happened how often.
+/// Counts of events.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub handed_out: u64,
@@ -21,7 +21,7 @@ pub struct Counts {
 }
 
 impl Ledger {
-    /// The task, and those that it is a part of.
+    /// Returns the task and its ancestors.
     pub fn chain(&self, task: TaskId) -> Vec<TaskId> {
         let mut chain = vec![task];
         while let Some(part) = &self.tasks[place(chain[chain.len() - 1].0)].part {
@@ -84,7 +84,7 @@ impl Ledger {
         self.family.handed_out += 1;
     }
 
-    /// One more, or one once more: not too many in all, and not too many in a minute.
+    /// Checks the limits for a new or retried sub-task.
     fn handed_out(&mut self, parent: AttemptId) {
         let (at, limits) = (self.at, self.matrix.limits);
         let row = self.attempt(parent);
@@ -97,7 +97,7 @@ impl Ledger {
         hold!(few, "a worker hands out so many in a minute", "{parent}: {lately}");
     }
 
-    /// A worker repeats what it has handed out itself, and it counts as once more.
+    /// A worker retries its own sub-tasks, which count as new ones.
     pub(super) fn retry_granted(&mut self, task: TaskId, actor: Actor) {
         self.check_owns(task, actor);
         let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
@@ -107,7 +107,7 @@ impl Ledger {
         self.task(task).grant();
     }
 
-    /// What a worker orders is about what it has handed out.
+    /// Checks that a worker's command is about its own sub-tasks.
     pub(super) fn check_owns(&self, task: TaskId, actor: Actor) {
         let Actor::Worker(worker) = actor else { return };
         let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
@@ -115,7 +115,7 @@ impl Ledger {
         hold!(own, "a worker orders its own about", "{task} by {worker}");
     }
 
-    /// What a person's own agent hands out is a plan of its own, with the rules of the house.
+    /// The sub-tasks of an outside client are a plan of their own, with the house rules.
     pub(super) fn standalone_spawned(
         &mut self,
         plan: PlanId,
@@ -153,7 +153,7 @@ impl Ledger {
         !status.has_ended() && status != TaskStatus::Blocked
     }
 
-    /// A sub-task begins while its parent wants it, and beside no more than may be.
+    /// Checks that a sub-task starts while its parent is open, within the parallel limit.
     pub(super) fn check_child(&self, task: TaskId) {
         let part = self.tasks[place(task.0)].part.as_ref().expect("a part");
         let parent = &self.attempts[place(part.parent.0)];
@@ -164,7 +164,7 @@ impl Ledger {
         hold!(count <= most, "as many of a parent run at once as may", "{task}: {count}");
     }
 
-    /// What a sub-task did is where its parent can have it.
+    /// Returns whether the parent can get the sub-task's work.
     pub(super) fn is_done(&self, attempt: AttemptId) -> bool {
         let (row, task) = (&self.attempts[place(attempt.0)], self.task_of(attempt));
         let done = matches!(row.claim, Some(Claim::Success | Claim::Partial));
@@ -257,7 +257,7 @@ impl Ledger {
         self.check_heard(tasks);
     }
 
-    /// Whoever is answered has heard of all that has ended.
+    /// Checks that an answer contains all ended sub-tasks.
     fn check_heard(&self, tasks: &[TaskId]) {
         for task in tasks {
             let row = &self.tasks[place(task.0)];
@@ -266,7 +266,7 @@ impl Ledger {
         }
     }
 
-    /// A worker that gets a turn has heard of all that has ended.
+    /// Checks that a worker gets all ended sub-tasks with a turn.
     pub(super) fn check_told(&mut self, attempt: AttemptId) {
         let children = self.attempt(attempt).children.clone();
         self.check_heard(&children);

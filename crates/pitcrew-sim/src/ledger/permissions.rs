@@ -1,4 +1,4 @@
-//! Who allowed what: nobody more than they hold, and nothing that is denied.
+//! Permissions: no party approves more than it holds, or a denied action.
 
 use super::{Ledger, place};
 use crate::broken::hold;
@@ -59,7 +59,7 @@ impl Ledger {
         hold!(held.is_some(), "a grant is revoked once", "{grant}");
     }
 
-    /// What was decided without a person follows from the matrix or from what a person has allowed.
+    /// Checks that a decision without a person follows from the matrix or from a grant.
     pub(super) fn tool_decided(
         &mut self,
         worker: WorkerId,
@@ -94,7 +94,7 @@ impl Ledger {
         }
     }
 
-    /// A decided request, before it moves.
+    /// Checks a decision before the request moves.
     pub(super) fn check_verdict(&mut self, request: RequestId, to: RequestStatus, actor: Actor) {
         let word = self.word_for(to);
         let row = self.request(request);
@@ -123,7 +123,7 @@ impl Ledger {
         }
     }
 
-    /// The word that the agent must hear.
+    /// Returns the decision that the agent must get.
     fn word_for(&self, status: RequestStatus) -> Option<&'static str> {
         let default = self.matrix.limits.permission_default;
         match status {

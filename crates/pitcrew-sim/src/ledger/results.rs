@@ -1,4 +1,4 @@
-//! How effects ended.
+//! Results of effects.
 
 use super::{Ledger, Process};
 use crate::broken::hold;

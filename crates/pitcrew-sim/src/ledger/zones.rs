@@ -1,5 +1,5 @@
-//! Where each works: nobody changes more than was given, and nothing starts with less confinement
-//! than was agreed to.
+//! Zones and sandboxes: no worker changes more than its zone, and nothing starts in a weaker
+//! sandbox than agreed.
 
 use super::{Ledger, place};
 use crate::broken::hold;
@@ -27,7 +27,7 @@ impl Ledger {
         }
     }
 
-    /// What an agent may change, and what is taken of it, is what its task was given.
+    /// Checks that an effect has the zone of its task.
     pub(super) fn check_zone(&self, effect: &Effect) {
         let (attempt, zone, stay) = if let Effect::StartAgent { attempt, zone, stay, .. } = effect {
             (attempt, zone, Some(*stay))
@@ -49,7 +49,7 @@ impl Ledger {
         hold!(*zone == wanted, "nothing outside its zone is taken", "{attempt}: {zone:?}");
     }
 
-    /// Nobody gives away what he does not have.
+    /// Checks that a sub-task gets no more files than its parent has.
     pub(super) fn check_given(&self, parent: AttemptId, task: TaskId, files: &[RepoPath]) {
         let zone = self.zone_of(self.attempts[place(parent.0)].task);
         let has = |it: &RepoPath| {
@@ -59,7 +59,7 @@ impl Ledger {
         hold!(all, "nobody gives what he does not have", "{task} of {parent}: {files:?}");
     }
 
-    /// Whether agents may be started on this machine.
+    /// Returns whether agents may be started on this machine.
     pub fn is_confined(&self) -> bool {
         let Some(sandbox) = &self.sandbox else { return true };
         let agreed = sandbox.consent || self.accepted_tier.is_some();

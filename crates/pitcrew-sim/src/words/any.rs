@@ -1,4 +1,4 @@
-//! Whatever an agent could say: few different things, so that some come twice, and nonsense.
+//! Any text of an agent: a small choice, so that some repeat, and nonsense.
 
 use crate::{counters::Fault, dice::Dice};
 use pitcrew_model::{
@@ -7,8 +7,7 @@ use pitcrew_model::{
     WorkerId, Workspace,
 };
 
-/// Few, so that some are said twice; and now and then more than fits, with no end of a character
-/// where it is cut.
+/// A small choice, so that some repeat; sometimes too long, with a multi-byte character at the cut.
 pub fn any_words(dice: &mut Dice) -> String {
     match dice.below(40) {
         0 => String::from("é€😀").repeat(3_000),
@@ -19,7 +18,7 @@ pub fn any_words(dice: &mut Dice) -> String {
     }
 }
 
-/// What the rules or the index may answer, and a person otherwise.
+/// Questions that the matrix or the index may answer, and others.
 pub fn any_question(dice: &mut Dice) -> String {
     let questions = [
         "May I run `cargo test`?",
@@ -31,7 +30,7 @@ pub fn any_question(dice: &mut Dice) -> String {
     dice.pick(&questions).expect("a question").into()
 }
 
-/// Few names, so that some are asked for twice.
+/// A small choice of names, so that some repeat.
 pub fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
     let vias = [QueryVia::Tool, QueryVia::Tool, QueryVia::Need, QueryVia::Read];
     Command::AskQuery {
@@ -62,7 +61,7 @@ pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
     }
 }
 
-/// The same roll describes the same call.
+/// The same roll describes the same request.
 pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     let mut dice = Dice::new(roll);
     let kinds = ["edit", "execute", "execute", "execute", "read", "delete"];
@@ -71,7 +70,7 @@ pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     let commands = ["make", "make", "git push", "make && git push -f", "gh pr create", "$X"];
     let command = dice.pick(&commands).filter(|_| kind == "execute");
     let tool = ToolUse {
-        // No two titles are alike: nothing may depend on them.
+        // Every title is different: nothing may depend on them.
         title: format!("{call} of {worker}"),
         kind: kind.into(),
         paths: if dice.one_in(3) { Vec::new() } else { path("src/a") },
@@ -121,7 +120,7 @@ pub fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
     }
 }
 
-/// What a provider says of its limit: nothing, the truth, or nonsense.
+/// A reset time of a provider: none, the truth, or nonsense.
 pub fn until(dice: &mut Dice, now: Timestamp) -> Option<Timestamp> {
     match dice.below(6) {
         0 => Some(Timestamp(now.0.saturating_sub(dice.below(1_000)))),
