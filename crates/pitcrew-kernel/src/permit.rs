@@ -12,7 +12,7 @@ use crate::{
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use pitcrew_model::{
     Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, Rejection,
-    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, Workspace,
+    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, WorkspaceMode,
 };
 
 /// The decision of the matrix and the grants about a tool use.
@@ -169,9 +169,9 @@ fn is_change(tool: &ToolUse) -> bool {
 /// afterwards.
 fn may_change(task: &Task, paths: &[String]) -> bool {
     match task.workspace() {
-        None | Some(Workspace::Isolated) => true,
-        Some(Workspace::ReadOnly) => paths.is_empty(),
-        Some(Workspace::Shared) => {
+        None | Some(WorkspaceMode::Isolated) => true,
+        Some(WorkspaceMode::ReadOnly) => paths.is_empty(),
+        Some(WorkspaceMode::Shared) => {
             let region = &task.spec.region;
             paths.iter().all(|path| region.iter().any(|it| it.contains(path)))
         }

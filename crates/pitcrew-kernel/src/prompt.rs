@@ -17,7 +17,7 @@ use alloc::{
 use core::fmt::Write;
 use pitcrew_model::{
     Action, Backend, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId,
-    Workspace, limits, text,
+    WorkspaceMode, limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
@@ -169,14 +169,14 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     let path = attempt.path.as_deref().unwrap_or("the current folder");
     let zone = react::zone(task, plan);
     let mut out = match task.workspace() {
-        Some(Workspace::ReadOnly) => {
+        Some(WorkspaceMode::ReadOnly) => {
             return format!(
                 "You are in {path}. Other workers read it too.\n\
                  Do not change files: nothing that you write there is kept.\n\
                  Report what you find in your summary.\n"
             );
         }
-        Some(Workspace::Shared) => {
+        Some(WorkspaceMode::Shared) => {
             return format!(
                 "You are in {path}, your parent's checkout. Other workers use it too.\n\
                  You may change: {}, and nothing else.\n\
@@ -185,7 +185,7 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
                 zone.describe()
             );
         }
-        Some(Workspace::Isolated) => format!(
+        Some(WorkspaceMode::Isolated) => format!(
             "Your checkout is {path}. It is yours alone: work nowhere else.\n\
              It starts as a copy of your parent's checkout. Your parent pulls your changes.\n"
         ),

@@ -8,8 +8,8 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId,
-    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, Workspace, Zone,
-    text,
+    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, WorkspaceMode,
+    Zone, text,
 };
 
 /// Returns the effect of an event. The state is the one after the event.
@@ -153,8 +153,8 @@ fn setup(task: &Task, plan: &Plan) -> Vec<String> {
 
 fn place(state: &State, delegation: &Delegation) -> CheckoutPlace {
     let parent = match delegation.workspace {
-        Workspace::ReadOnly => state.lender(delegation.parent),
-        Workspace::Isolated | Workspace::Shared => state.checkout_owner(delegation.parent),
+        WorkspaceMode::ReadOnly => state.lender(delegation.parent),
+        WorkspaceMode::Isolated | WorkspaceMode::Shared => state.checkout_owner(delegation.parent),
     };
     let path = state.attempts[parent].path.clone();
     let parent_path = path.expect("whoever hands out work has a checkout");
@@ -212,10 +212,10 @@ pub struct Reach {
 pub fn reach(state: &State, worker: WorkerId) -> Reach {
     let (_, task, plan) = rows(state, state.workers[worker].attempt);
     let stay = match task.workspace() {
-        Some(Workspace::Shared) => Stay::Guest,
-        Some(Workspace::ReadOnly) => Stay::Reader,
-        Some(Workspace::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
-        Some(Workspace::Isolated) | None => Stay::Owner,
+        Some(WorkspaceMode::Shared) => Stay::Guest,
+        Some(WorkspaceMode::ReadOnly) => Stay::Reader,
+        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
+        Some(WorkspaceMode::Isolated) | None => Stay::Owner,
     };
     Reach { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }

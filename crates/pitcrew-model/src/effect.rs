@@ -1,7 +1,8 @@
 //! Effects: instructions to drivers, stored in the outbox with the events that request them.
 
 use crate::{
-    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, Workspace, Zone,
+    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, WorkspaceMode,
+    Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -196,7 +197,7 @@ pub enum Effect {
 /// Where a sub-task works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckoutPlace {
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     /// The attempt whose checkout it copies or uses.
     pub parent: AttemptId,
     pub parent_path: String,

@@ -76,7 +76,7 @@ pub use status::{
 };
 pub use subtask::{
     AwaitEnd, Delegation, Stay, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
-    TaskName, TaskOutput, Workspace,
+    TaskName, TaskOutput, WorkspaceMode,
 };
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

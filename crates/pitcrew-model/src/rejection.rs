@@ -3,7 +3,7 @@
 use crate::{
     Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
     PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
-    TaskName, TaskStatus, Tier, WorkerId, Workspace, limits,
+    TaskName, TaskStatus, Tier, WorkerId, WorkspaceMode, limits,
 };
 use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -181,7 +181,7 @@ pub enum Rejection {
     #[error(
         "sub-task {number} cannot be `{workspace}`, because you may not change files; use `read_only`"
     )]
-    WorkspaceNotYours { number: usize, workspace: Workspace },
+    WorkspaceNotYours { number: usize, workspace: WorkspaceMode },
     #[error(
         "{max} agents are running, which is the limit; wait until some have ended, or do it yourself"
     )]
@@ -210,7 +210,7 @@ pub enum Rejection {
     #[error("{} is {status}; its changes can be pulled when it has ended with changes", SubtaskName(*task))]
     NotPullable { task: TaskId, status: TaskStatus },
     #[error("there is nothing to pull: the workspace of {} is `{workspace}`", SubtaskName(*task))]
-    NothingOfItsOwn { task: TaskId, workspace: Workspace },
+    NothingOfItsOwn { task: TaskId, workspace: WorkspaceMode },
     #[error("there is nothing to pull: {} has no changes", SubtaskName(*task))]
     NothingToPull { task: TaskId },
     #[error(

@@ -20,7 +20,7 @@ pub struct Delegation {
     pub kind: SubtaskKind,
     /// 1 below a worker of a plan, 2 below that.
     pub depth: u32,
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     /// The paths that it may change. Empty: those of its parent.
     pub target_files: Vec<RepoPath>,
     /// Whether the parent waits for it in the same call.
@@ -63,7 +63,7 @@ impl fmt::Display for SubtaskKind {
 /// The workspace mode of a sub-task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Workspace {
+pub enum WorkspaceMode {
     /// A copy of the parent's work, shared with other readers. Changes are discarded.
     #[default]
     ReadOnly,
@@ -92,7 +92,7 @@ impl Stay {
     }
 }
 
-impl Workspace {
+impl WorkspaceMode {
     /// Returns whether it uses another attempt's checkout: no work is collected from there, and it
     /// is not removed.
     pub fn is_borrowed(self) -> bool {
@@ -103,7 +103,7 @@ impl Workspace {
     }
 }
 
-impl fmt::Display for Workspace {
+impl fmt::Display for WorkspaceMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::ReadOnly => "read_only",
@@ -125,7 +125,7 @@ pub struct SubtaskSpec {
     #[serde(default)]
     pub model: Option<String>,
     #[serde(default)]
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     #[serde(default)]
     pub target_files: Vec<RepoPath>,
     #[serde(default = "attempts_default")]

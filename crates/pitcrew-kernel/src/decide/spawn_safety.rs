@@ -10,7 +10,7 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::ToString};
 use pitcrew_model::{
     Action, AttemptId, Rejection, RepoPath, Rule, Standing, SubtaskName, SubtaskSpec, TaskId,
-    TaskStatus, TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
+    TaskStatus, TaskWork, Timestamp, ToolUse, WorkspaceMode, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -161,16 +161,16 @@ fn files(
     let workspace = spec.workspace;
     let task = &state.tasks[parent.task];
     match workspace {
-        Workspace::ReadOnly => return Ok(()),
+        WorkspaceMode::ReadOnly => return Ok(()),
         // A guest needs a list of files.
-        Workspace::Shared
+        WorkspaceMode::Shared
             if spec.target_files.is_empty() || spec.target_files.iter().any(RepoPath::is_root) =>
         {
             return Err(Rejection::TargetFilesMissing { number });
         }
-        Workspace::Isolated | Workspace::Shared => {}
+        WorkspaceMode::Isolated | WorkspaceMode::Shared => {}
     }
-    if task.workspace() == Some(Workspace::ReadOnly) {
+    if task.workspace() == Some(WorkspaceMode::ReadOnly) {
         return Err(Rejection::WorkspaceNotYours { number, workspace });
     }
     let zone = react::zone(task, state.plan_of(parent));
@@ -194,14 +194,14 @@ fn files(
 /// retried with it.
 pub fn keeps_off(state: &State, task: &Task, beside: &BTreeSet<TaskId>) -> Result<(), Rejection> {
     let Some(parent) = state.parent_of(task) else { return Ok(()) };
-    if task.workspace() != Some(Workspace::Shared) {
+    if task.workspace() != Some(WorkspaceMode::Shared) {
         return Ok(());
     }
     let children = parent.family.children.iter();
     let live = children.filter(|it| parent.family.open.contains(it) || beside.contains(it));
     let shared = live
         .map(|it| &state.tasks[*it])
-        .filter(|it| it.id != task.id && it.workspace() == Some(Workspace::Shared));
+        .filter(|it| it.id != task.id && it.workspace() == Some(WorkspaceMode::Shared));
     for other in shared {
         let taken = |it: &&RepoPath| overlap(core::slice::from_ref(*it), &other.spec.region);
         if let Some(path) = task.spec.region.iter().find(taken) {
@@ -221,14 +221,15 @@ fn leases(
     index: usize,
 ) -> Result<(), Rejection> {
     let spec = &asked[index];
-    if spec.workspace != Workspace::Shared {
+    if spec.workspace != WorkspaceMode::Shared {
         return Ok(());
     }
     let taken = |path: &RepoPath, files: &[RepoPath]| overlap(core::slice::from_ref(path), files);
     let open = parent.family.open.iter().map(|it| &state.tasks[*it]);
-    let shared = open.filter(|it| it.workspace() == Some(Workspace::Shared));
+    let shared = open.filter(|it| it.workspace() == Some(WorkspaceMode::Shared));
     let live = shared.map(|it| (SubtaskName(it.id).to_string(), &it.spec.region));
-    let before = asked[..index].iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let before =
+        asked[..index].iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
     let before = before.map(|(it, number)| (format!("sub-task {number}"), &it.target_files));
     for (by, files) in live.chain(before) {
         if let Some(path) = spec.target_files.iter().find(|it| taken(it, files)) {

@@ -11,7 +11,7 @@ use alloc::{
 };
 use pitcrew_model::{
     Action, Caps, Deploy, Effort, Event, HouseRules, Input, Overlap, PlanHead, PlanStatus,
-    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork, Workspace,
+    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork, WorkspaceMode,
 };
 
 /// The depth of these sub-tasks.
@@ -35,7 +35,7 @@ pub fn decide(
         let (task, spec) = (TaskId(number), spec(subtask, tasks.len() + 1));
         create_plan::check(&spec)?;
         tasks.push(task);
-        if subtask.workspace == Workspace::ReadOnly {
+        if subtask.workspace == WorkspaceMode::ReadOnly {
             readers.push(task);
         }
         events.push(Event::TaskAdded { plan, task, spec, depends_on: Vec::new() });
@@ -66,7 +66,7 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
         return Err(Rejection::TooManyStandalone { count, asked, max });
     }
     for (spec, number) in subtasks.iter().zip(1..) {
-        if spec.workspace == Workspace::Shared {
+        if spec.workspace == WorkspaceMode::Shared {
             return Err(Rejection::NothingToShare { number });
         }
         spawn_safety::backend(state, input.at, spec)?;

@@ -5,7 +5,7 @@ use crate::{State, state::Attempt};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
     AttemptId, Caps, Delegation, Event, Input, Rejection, RepoPath, SubtaskSpec, TaskId, TaskSpec,
-    Workspace, limits, text,
+    WorkspaceMode, limits, text,
 };
 
 /// The identity of a call: the worker's idempotency key, and the nonce of its results.
@@ -83,7 +83,7 @@ fn spec(
     delegation: &Delegation,
 ) -> TaskSpec {
     let of_parent = || state.tasks[parent.task].spec.region.clone();
-    let named = !delegation.target_files.is_empty() && subtask.workspace != Workspace::ReadOnly;
+    let named = !delegation.target_files.is_empty() && subtask.workspace != WorkspaceMode::ReadOnly;
     let region: Vec<RepoPath> = if named { delegation.target_files.clone() } else { of_parent() };
     TaskSpec {
         key: key(subtask),

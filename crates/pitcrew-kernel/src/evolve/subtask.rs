@@ -8,7 +8,7 @@ use crate::{
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use pitcrew_model::{
     Actor, AttemptId, AwaitEnd, Delegation, EffectId, PlanId, TaskId, TaskSpec, TaskStatus,
-    Timestamp, TurnCause, WorkerId, WorkerStatus, Workspace,
+    Timestamp, TurnCause, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -26,7 +26,7 @@ pub fn added(
     // A borrowed checkout needs no snapshot: readers change nothing, and guests share the current
     // state.
     let is_still = state.tasks[state.attempts[owner].task].borrows();
-    let waits = delegation.workspace != Workspace::Shared && !is_still;
+    let waits = delegation.workspace != WorkspaceMode::Shared && !is_still;
     let mut row = task::row(task, plan, spec, &[]);
     row.delegation = Some(Arc::new(delegation.clone()));
     row.deployed = true;

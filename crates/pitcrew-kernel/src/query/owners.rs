@@ -12,7 +12,7 @@ use alloc::{
 };
 use core::cmp::Reverse;
 use pitcrew_model::{
-    Party, PlanStatus, QueryOwner, RepoPath, TaskStatus, WorkerId, WorkerStatus, Workspace,
+    Party, PlanStatus, QueryOwner, RepoPath, TaskStatus, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
 /// A task whose region contains the path.
@@ -46,7 +46,7 @@ pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
         .filter(|worker| worker.id != it.worker)
         .filter_map(|worker| {
             let task = &state.tasks[state.attempts[worker.attempt].task];
-            let writes = task.workspace() != Some(Workspace::ReadOnly);
+            let writes = task.workspace() != Some(WorkspaceMode::ReadOnly);
             let depth = depth(&task.spec.region, path).filter(|_| writes)?;
             let is_other = task.plan != plan;
             let place = (Reverse(depth), is_other, busy(state, worker), worker.id);

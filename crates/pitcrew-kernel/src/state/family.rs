@@ -7,7 +7,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Workspace,
+    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp,
+    WorkspaceMode,
 };
 
 /// The sub-tasks of an attempt.
@@ -63,18 +64,18 @@ impl Task {
         TaskName { task: self.id, is_part: self.delegation.is_some() }
     }
 
-    pub fn workspace(&self) -> Option<Workspace> {
+    pub fn workspace(&self) -> Option<WorkspaceMode> {
         self.delegation.as_ref().map(|it| it.workspace)
     }
 
     /// Returns whether it works in another attempt's checkout.
     pub fn borrows(&self) -> bool {
-        self.workspace().is_some_and(Workspace::is_borrowed)
+        self.workspace().is_some_and(WorkspaceMode::is_borrowed)
     }
 
     /// Returns whether it works in its parent's checkout, at the same time.
     pub fn is_guest(&self) -> bool {
-        self.workspace() == Some(Workspace::Shared)
+        self.workspace() == Some(WorkspaceMode::Shared)
     }
 }
 

@@ -5,7 +5,7 @@ use pitcrew_kernel::{Attempt, State, step};
 use pitcrew_model::{
     Actor, AgentRef, AttemptId, Claim, Command, Effect, Input, InputBody, PlanId, PlanStatus,
     Rejection, Signal, SubtaskKind, SubtaskSpec, TaskStatus, TaskWork, Timestamp, WorkerId,
-    Workspace, limits,
+    WorkspaceMode, limits,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -95,7 +95,7 @@ fn subtask(prompt: String) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt },
         expected_output: String::new(),
         model: None,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,

@@ -16,7 +16,7 @@ use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
     Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
-    TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
+    TaskId, TaskStatus, Timestamp, WorkerId, WorkspaceMode,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -180,8 +180,8 @@ impl Script {
         // Work of sub-tasks is never merged.
         let merge: &[&str] = match self.state.tasks[task].workspace() {
             None => &["collected", "verified", "integrated"],
-            Some(Workspace::Isolated) => &["collected"],
-            Some(Workspace::ReadOnly | Workspace::Shared) => &[],
+            Some(WorkspaceMode::Isolated) => &["collected"],
+            Some(WorkspaceMode::ReadOnly | WorkspaceMode::Shared) => &[],
         };
         let merge = merge.iter().map(|it| format!("{it} {attempt}"));
         let started = self.state.tasks[task].status != TaskStatus::Starting;

@@ -5,7 +5,7 @@ use crate::{
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
 use pitcrew_model::{
-    AttemptId, Backend, BuiltinOrder, CheckoutPlace, Effect, Reads, Stay, Workspace, Zone,
+    AttemptId, Backend, BuiltinOrder, CheckoutPlace, Effect, Reads, Stay, WorkspaceMode, Zone,
 };
 
 fn effects() -> Vec<Effect> {
@@ -169,7 +169,7 @@ fn attempt_effects() -> Vec<Effect> {
             start: commit("a"),
             setup: Vec::new(),
             place: Some(CheckoutPlace {
-                workspace: Workspace::ReadOnly,
+                workspace: WorkspaceMode::ReadOnly,
                 parent: AttemptId(40),
                 parent_path: "/checkouts/task-391".into(),
             }),

@@ -3,7 +3,7 @@
 use crate::values::{ATTEMPT, TASK, path};
 use pitcrew_model::{
     AgentRef, Delegation, Outcome, SubtaskKind, SubtaskResult, SubtaskSpec, TaskOutput, TaskWork,
-    Workspace,
+    WorkspaceMode,
 };
 
 pub fn delegation() -> Delegation {
@@ -11,7 +11,7 @@ pub fn delegation() -> Delegation {
         parent: ATTEMPT,
         kind: SubtaskKind::Review,
         depth: 1,
-        workspace: Workspace::Isolated,
+        workspace: WorkspaceMode::Isolated,
         target_files: vec![path("src/api/mod.rs")],
         blocking: true,
         expected_output: "a list of findings".into(),
@@ -24,7 +24,7 @@ pub fn delegation() -> Delegation {
 fn plain_delegation() -> Delegation {
     Delegation {
         kind: SubtaskKind::Delegate,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         blocking: false,
         group: None,
@@ -40,7 +40,7 @@ pub fn subtask_spec() -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: "Look at the API".into() },
         expected_output: "an opinion".into(),
         model: Some("small".into()),
-        workspace: Workspace::Shared,
+        workspace: WorkspaceMode::Shared,
         target_files: vec![path("src/api/mod.rs")],
         attempts_max: 1,
         timeout_ms: 60_000,
@@ -89,7 +89,7 @@ fn a_spec_of_a_subtask_may_omit_fields() {
     let short =
         r#"{"agent":{"backend":"claude","agent":null},"work":{"kind":"prompt","prompt":"Look"}}"#;
     let spec: SubtaskSpec = serde_json::from_str(short).expect("a short one");
-    assert_eq!((spec.workspace, spec.kind), (Workspace::ReadOnly, SubtaskKind::Delegate));
+    assert_eq!((spec.workspace, spec.kind), (WorkspaceMode::ReadOnly, SubtaskKind::Delegate));
     assert_eq!((spec.attempts_max, spec.timeout_ms), (1, 3_600_000));
 }
 

@@ -11,7 +11,7 @@ use pitcrew_model::{
     MessageStatus, NoteKind, Origin, Outcome, Overlap, Party, PermissionOption,
     PermissionOptionKind, PlanStatus, Priority, QueryBudget, QueryVia, Reads, RefusalKind,
     RequestKind, RequestStatus, Rule, Spending, StopReason, SubtaskKind, TaskStatus, TaskWork,
-    Timestamp, ToolUse, TurnCause, Verdict, WorkerStatus, Workspace,
+    Timestamp, ToolUse, TurnCause, Verdict, WorkerStatus, WorkspaceMode,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -55,7 +55,7 @@ fn words_keep_their_form() {
         line("Action", Action::NAMED),
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
         words!(SubtaskKind: Delegate, Advisor, Route, Handoff, TeamMember, Review),
-        words!(Workspace: ReadOnly, Isolated, Shared),
+        words!(WorkspaceMode: ReadOnly, Isolated, Shared),
         words!(AwaitEnd: AllEnded, TimedOut, TurnOver, ChildAsks, Questioned, Replaced),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
@@ -89,7 +89,7 @@ fn words_keep_their_form() {
         Action ["file_edits_in_worktree","file_creation_in_worktree","file_deletion_in_worktree","access_outside_worktree","edits_outside_worktree","subtask_spawning","agent_reassignment","plan_execution","model_switch_same_tier","model_switch_expensive","branch_merge","git_push","worktree_cleanup","delete_main_branch","force_push","pr_creation","command_execution","opaque_command","network_access","other_tool"]
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         SubtaskKind ["delegate","advisor","route","handoff","team_member","review"]
-        Workspace ["read_only","isolated","shared"]
+        WorkspaceMode ["read_only","isolated","shared"]
         AwaitEnd ["all_ended","timed_out","turn_over","child_asks","questioned","replaced"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]

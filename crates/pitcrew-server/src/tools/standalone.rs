@@ -8,7 +8,7 @@ use super::{
 };
 use pitcrew_mcp::{Spawn, ToolAnswer};
 use pitcrew_model::{
-    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, Workspace, limits,
+    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, WorkspaceMode, limits,
 };
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
     let subtasks: Vec<SubtaskSpec> = known_agents(calling, spawn).await?.iter().map(spec).collect();
-    let changes_something = subtasks.iter().any(|it| it.workspace != Workspace::ReadOnly);
+    let changes_something = subtasks.iter().any(|it| it.workspace != WorkspaceMode::ReadOnly);
     let rules = calling.doors.desk.rules();
     calling.order(Command::SpawnStandalone { subtasks, rules }).await?;
     let handle = calling.doors.orchestrator.handle();

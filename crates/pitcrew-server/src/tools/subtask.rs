@@ -5,7 +5,7 @@ use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
-    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
+    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, WorkspaceMode, limits,
 };
 use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
@@ -306,7 +306,7 @@ async fn require_there(
 
 /// The first file that is not there for a guest.
 fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath)> {
-    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
     let mut files =
         shared.flat_map(|(it, number)| it.target_files.iter().map(move |it| (number, it)));
     let is_missing = |path: &RepoPath| checkout.join(path.as_str()).symlink_metadata().is_err();
@@ -334,13 +334,13 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
         (None, None) => TaskWork::Prompt { prompt },
     };
     let workspace = match asked.workspace {
-        Some(WorkspaceAsked::ReadOnly) => Workspace::ReadOnly,
-        Some(WorkspaceAsked::Shared) => Workspace::Shared,
+        Some(WorkspaceAsked::ReadOnly) => WorkspaceMode::ReadOnly,
+        Some(WorkspaceAsked::Shared) => WorkspaceMode::Shared,
         // Words may be a question; a program is there to change something.
         None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
-            Workspace::ReadOnly
+            WorkspaceMode::ReadOnly
         }
-        Some(WorkspaceAsked::Isolated) | None => Workspace::Isolated,
+        Some(WorkspaceAsked::Isolated) | None => WorkspaceMode::Isolated,
     };
     SubtaskSpec {
         kind: SubtaskKind::Delegate,

@@ -4,7 +4,7 @@ use super::{Ledger, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
     Action, Actor, AttemptId, Grant, Reach, RequestId, RequestKind, RequestStatus, Rule, Timestamp,
-    ToolUse, WorkerId, Workspace, limits,
+    ToolUse, WorkerId, WorkspaceMode, limits,
 };
 
 /// Counts of events.
@@ -146,9 +146,9 @@ fn changes(task: &Task, tool: &ToolUse) -> Vec<Action> {
     let mut actions = Vec::new();
     let within = |path: &String| task.files.iter().any(|it| it.contains(path));
     let may_change = match task.part.as_ref().map(|it| it.workspace) {
-        None | Some(Workspace::Isolated) => true,
-        Some(Workspace::ReadOnly) => tool.paths.is_empty(),
-        Some(Workspace::Shared) => tool.paths.iter().all(within),
+        None | Some(WorkspaceMode::Isolated) => true,
+        Some(WorkspaceMode::ReadOnly) => tool.paths.is_empty(),
+        Some(WorkspaceMode::Shared) => tool.paths.iter().all(within),
     };
     if !tool.outside.is_empty() || !may_change {
         actions.push(Action::EditsOutsideWorktree);

@@ -4,7 +4,7 @@ use super::{Ledger, Part, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
     Actor, AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
-    TaskStatus, Timestamp, WorkerId, Workspace, overlap,
+    TaskStatus, Timestamp, WorkerId, WorkspaceMode, overlap,
 };
 
 /// Counts of events.
@@ -59,16 +59,17 @@ impl Ledger {
         let again =
             self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &told);
         hold!(!again, "nobody is asked what those above were", "{task}: {told:?}");
-        if workspace == Workspace::Shared {
+        if workspace == WorkspaceMode::Shared {
             for other in self.open_children(parent) {
                 let row = &self.tasks[place(other.0)];
-                let shares = row.part.as_ref().is_some_and(|it| it.workspace == Workspace::Shared);
+                let shares =
+                    row.part.as_ref().is_some_and(|it| it.workspace == WorkspaceMode::Shared);
                 let beside = shares && overlap(&row.files, &spec.region);
                 hold!(!beside, "leases are disjoint", "{task} beside {other}");
             }
         }
         let is_named = !delegation.target_files.is_empty();
-        if is_named && workspace != Workspace::ReadOnly {
+        if is_named && workspace != WorkspaceMode::ReadOnly {
             self.check_given(parent, task, &spec.region);
         }
         let part = Part { parent, depth, workspace, is_named, unheard: false, pulled: false };
@@ -289,7 +290,8 @@ impl Ledger {
     pub(super) fn pull_asked(&mut self, attempt: AttemptId, task: TaskId) {
         let row = self.task(task);
         let part = row.part.as_ref().expect("a part");
-        let own = part.parent == attempt && part.workspace == Workspace::Isolated && !part.pulled;
+        let own =
+            part.parent == attempt && part.workspace == WorkspaceMode::Isolated && !part.pulled;
         let done = matches!(row.status, TaskStatus::Completed | TaskStatus::Partial);
         hold!(own && done, "a parent pulls what its own has done", "{task} into {attempt}");
     }

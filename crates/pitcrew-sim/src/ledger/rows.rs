@@ -3,7 +3,7 @@
 use pitcrew_model::{
     Action, AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap,
     PlanHead, PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, Spending, TaskId, TaskSpec,
-    TaskStatus, Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
+    TaskStatus, Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub struct Task {
 pub struct Part {
     pub parent: AttemptId,
     pub depth: u32,
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     /// It has target files.
     pub is_named: bool,
     /// It has ended, and its parent has not received the result.
@@ -214,7 +214,7 @@ impl Task {
 
     /// Returns whether it works in another attempt's checkout.
     pub fn borrows(&self) -> bool {
-        self.part.as_ref().is_some_and(|it| it.workspace != Workspace::Isolated)
+        self.part.as_ref().is_some_and(|it| it.workspace != WorkspaceMode::Isolated)
     }
 
     /// A retry by a person is one more attempt.

@@ -4,7 +4,7 @@
 use super::{Ledger, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, Effect, RepoPath, Standing, Stay, TaskId, Tier, WorkerId, Workspace, Zone,
+    AttemptId, Effect, RepoPath, Standing, Stay, TaskId, Tier, WorkerId, WorkspaceMode, Zone,
 };
 
 impl Ledger {
@@ -20,10 +20,10 @@ impl Ledger {
         let row = &self.tasks[place(task.0)];
         let only_reads = self.plans[place(row.plan.0)].readers.contains(&task);
         match row.part.as_ref().map(|it| it.workspace) {
-            Some(Workspace::Shared) => Stay::Guest,
-            Some(Workspace::ReadOnly) => Stay::Reader,
-            Some(Workspace::Isolated) | None if only_reads => Stay::Reader,
-            Some(Workspace::Isolated) | None => Stay::Owner,
+            Some(WorkspaceMode::Shared) => Stay::Guest,
+            Some(WorkspaceMode::ReadOnly) => Stay::Reader,
+            Some(WorkspaceMode::Isolated) | None if only_reads => Stay::Reader,
+            Some(WorkspaceMode::Isolated) | None => Stay::Owner,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::{counters::Fault, dice::Dice};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, ErrorCause, PermissionOption, PermissionOptionKind, QueryVia,
     RepoPath, Signal, StopReason, SubtaskKind, SubtaskSpec, TaskWork, Timestamp, ToolUse, Usage,
-    WorkerId, Workspace,
+    WorkerId, WorkspaceMode,
 };
 
 /// A small choice, so that some repeat; sometimes too long, with a multi-byte character at the cut.
@@ -43,8 +43,12 @@ pub fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
 }
 
 pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
-    let workspaces =
-        [Workspace::ReadOnly, Workspace::Isolated, Workspace::Isolated, Workspace::Shared];
+    let workspaces = [
+        WorkspaceMode::ReadOnly,
+        WorkspaceMode::Isolated,
+        WorkspaceMode::Isolated,
+        WorkspaceMode::Shared,
+    ];
     let files = ["core/a", "core/b", "core/b/c", "ui"];
     let path = |it: &str| RepoPath::parse(it).expect("a path");
     let target_files = if dice.one_in(3) { None } else { dice.pick(&files) };

@@ -10,7 +10,7 @@ use crate::plain;
 use pitcrew_model::{
     AttemptId, CommitId, Deploy, Failure, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq,
     Spending, SubtaskKind, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Usage, WorkerId,
-    WorkerStatus, Workspace,
+    WorkerStatus, WorkspaceMode,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ pub struct SubtaskView {
     pub parent_worker: WorkerId,
     pub kind: SubtaskKind,
     pub depth: u32,
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     pub target_files: Vec<RepoPath>,
     /// Its parent waits for it in the same call.
     pub blocking: bool,

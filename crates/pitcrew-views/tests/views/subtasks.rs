@@ -5,7 +5,7 @@ use expect_test::expect;
 use pitcrew_model::{
     AttemptId, Claim, Delegation, EffectResult, Event, Failure, Outcome, Reason, StopReason,
     SubtaskKind, TaskId, TaskOutput, TaskStatus, TurnCause, Usage, WorkerId, WorkerStatus,
-    Workspace,
+    WorkspaceMode,
 };
 use pitcrew_views::Summary;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ fn hand_out(journal: &mut Journal, parent: u64, task: u64, key: &str, depth: u32
             parent: AttemptId(parent),
             kind: SubtaskKind::Delegate,
             depth,
-            workspace: Workspace::Isolated,
+            workspace: WorkspaceMode::Isolated,
             target_files: Vec::new(),
             blocking: true,
             expected_output: "a plan".to_owned(),
@@ -88,7 +88,10 @@ fn sub_tasks_are_shown_below_their_parents() {
     .assert_eq(&tree);
     let child = view.task(TaskId(4)).and_then(|it| it.subtask.clone()).expect("a sub-task");
     assert_eq!((child.parent_task, child.parent_worker), (TaskId(1), WorkerId(1)));
-    assert_eq!((child.workspace, child.expected_output.as_str()), (Workspace::Isolated, "a plan"));
+    assert_eq!(
+        (child.workspace, child.expected_output.as_str()),
+        (WorkspaceMode::Isolated, "a plan")
+    );
     let result = child.result.expect("it has ended");
     assert_eq!((result.status, result.output.as_str()), (Outcome::Failed, "no database"));
     assert_eq!(result.metadata.as_deref(), Some("{}"));

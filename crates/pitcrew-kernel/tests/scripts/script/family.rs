@@ -3,7 +3,7 @@
 use super::plan::milliseconds;
 use pitcrew_model::{
     AgentRef, AttemptId, Claim, Command, HouseRules, RepoPath, SubtaskKind, SubtaskSpec,
-    TaskOutput, TaskWork, Workspace, limits,
+    TaskOutput, TaskWork, WorkspaceMode, limits,
 };
 
 pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
@@ -64,15 +64,15 @@ fn subtask(text: &str) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: format!("Do {name}.") },
         expected_output: String::new(),
         model: None,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
     };
     for word in words {
         match word.split_once('=').unwrap_or((word, "")) {
-            ("isolated", _) => it.workspace = Workspace::Isolated,
-            ("shared", _) => it.workspace = Workspace::Shared,
+            ("isolated", _) => it.workspace = WorkspaceMode::Isolated,
+            ("shared", _) => it.workspace = WorkspaceMode::Shared,
             ("on", path) => it.target_files.push(RepoPath::parse(path).expect("a path")),
             ("command", command) => {
                 let (prompt, command) = (format!("Do {name}."), command.into());
