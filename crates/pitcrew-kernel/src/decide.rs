@@ -28,7 +28,7 @@ mod spawn_standalone;
 mod await_subtasks;
 mod pull_subtask;
 mod ask;
-pub(crate) mod ask_house;
+pub(crate) mod auto_answer;
 mod ask_query;
 pub(crate) mod send_message;
 mod once;

@@ -7,7 +7,7 @@ mod owners;
 
 use crate::{
     State,
-    decide::{ask_house, send_message},
+    decide::{auto_answer, send_message},
     evolve::spent_on_last,
     message::{self, Draft},
     state::{Process, Query, QueryStage},
@@ -55,7 +55,10 @@ fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) 
     if worker.process != Process::Alive {
         return vec![ended];
     }
-    vec![ended, ask_house::of_person(state, &state.attempts[worker.attempt], it.context.clone())]
+    vec![
+        ended,
+        auto_answer::open_question(state, &state.attempts[worker.attempt], it.context.clone()),
+    ]
 }
 
 /// Returns the current owner if it has begun to wait for the asker.

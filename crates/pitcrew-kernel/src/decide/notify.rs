@@ -1,6 +1,6 @@
 //! A worker sends a note or a question.
 
-use super::{ask, ask_house, send_message};
+use super::{ask, auto_answer, send_message};
 use crate::{
     State,
     message::{self, Draft},
@@ -77,7 +77,7 @@ fn question(
 ) -> Result<Vec<Event>, Rejection> {
     match reader(state, it, note.to)? {
         Some(to) => ask::ask(state, at, it.worker, to, note.words),
-        None => ask_house::decide(state, at, it, note.words),
+        None => auto_answer::decide(state, at, it, note.words),
     }
 }
 

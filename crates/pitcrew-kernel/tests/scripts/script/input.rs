@@ -9,7 +9,7 @@ use std::{fmt::Debug, str::FromStr};
 
 pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
     let (subject, words) = rest.split_once(' ').unwrap_or((rest, ""));
-    if let Some(command) = of_person(verb, rest, subject, words) {
+    if let Some(command) = open_question(verb, rest, subject, words) {
         return (Actor::Person, InputBody::Command(command));
     }
     if verb == "client" {
@@ -47,7 +47,7 @@ pub fn id<T: FromStr<Err: Debug>>(text: &str) -> T {
     text.parse().expect("an id")
 }
 
-fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Command> {
+fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Command> {
     let reason = (!words.is_empty()).then(|| words.to_owned());
     let is_plan = subject.starts_with("plan-");
     Some(match verb {

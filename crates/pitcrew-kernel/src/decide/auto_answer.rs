@@ -20,7 +20,7 @@ use pitcrew_model::{
 };
 
 /// Prefixes of questions for permission to run a command.
-const LEAVES: [&str; 6] = [
+const PERMISSION_PREFIXES: [&str; 6] = [
     "may i run `",
     "may i execute `",
     "can i run `",
@@ -62,20 +62,20 @@ pub fn decide(
     if worker.requests.iter().any(|it| asked(&it)) {
         return Ok(Vec::new());
     }
-    if let Some(events) = by_the_rules(state, at, it, &question) {
+    if let Some(events) = answer_from_matrix(state, at, it, &question) {
         return events;
     }
-    if let Some(events) = by_the_index(state, at, it, &question) {
+    if let Some(events) = ask_index(state, at, it, &question) {
         return Ok(events);
     }
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
         return Err(Rejection::TooManyRequests { worker: it.worker });
     }
-    Ok(vec![of_person(state, it, question)])
+    Ok(vec![open_question(state, it, question)])
 }
 
 /// Opens a request to a person on behalf of an attempt.
-pub fn of_person(state: &State, it: &Attempt, question: String) -> Event {
+pub fn open_question(state: &State, it: &Attempt, question: String) -> Event {
     Event::RequestOpened {
         request: state.requests.next_id(),
         plan: state.tasks[it.task].plan,
@@ -86,13 +86,13 @@ pub fn of_person(state: &State, it: &Attempt, question: String) -> Event {
 }
 
 /// Answers from the matrix. A command that the matrix would ask about goes to a person.
-fn by_the_rules(
+fn answer_from_matrix(
     state: &State,
     at: Timestamp,
     it: &Attempt,
     question: &str,
 ) -> Option<Result<Vec<Event>, Rejection>> {
-    let asks = begins_with(question, &LEAVES);
+    let asks = begins_with(question, &PERMISSION_PREFIXES);
     let command = only_quoted(question).filter(|_| asks)?;
     let tool = permit::command(command, command);
     let Judged { rule, action, .. } = state.judge(it.task, &tool);
@@ -123,7 +123,7 @@ fn by_the_rules(
 }
 
 /// Asks the index. A repeated question goes to a person.
-fn by_the_index(state: &State, at: Timestamp, it: &Attempt, question: &str) -> Option<Vec<Event>> {
+fn ask_index(state: &State, at: Timestamp, it: &Attempt, question: &str) -> Option<Vec<Event>> {
     let lower = question.to_lowercase();
     let asks = begins_with(question, &FACTS) && KNOWN.iter().any(|it| lower.contains(it));
     let symbol = only_quoted(question).filter(|it| asks && is_name(it))?;
