@@ -47,7 +47,7 @@ pub(crate) mod turn_ended;
 mod egress_decided;
 mod agent_exited;
 mod permission_asked;
-mod heard;
+mod out_of_zone;
 mod decide_for_child;
 pub(crate) mod bubble;
 
@@ -172,12 +172,12 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
         Signal::UsageTold { worker, usage } => budget::told(state, *worker, *usage),
         Signal::AccessBlocked { worker, place, access, path, bytes_saved } => {
             let (worker, place, access, bytes_saved) = (*worker, *place, *access, *bytes_saved);
-            let blocked = heard::Blocked { worker, place, access, path, bytes_saved };
-            heard::blocked(state, input.at, &blocked)
+            let blocked = out_of_zone::Blocked { worker, place, access, path, bytes_saved };
+            out_of_zone::blocked(state, input.at, &blocked)
         }
         Signal::QueryHeard { worker, nonce, symbol, context } => {
             let ask = ask_query::Ask { nonce, symbol, context, via: QueryVia::Need };
-            heard::query(state, input.at, *worker, &ask)
+            out_of_zone::query(state, input.at, *worker, &ask)
         }
         Signal::EgressDecided(decision) => egress_decided::decide(state, decision),
         Signal::AgentConfined { worker, confined } => {
