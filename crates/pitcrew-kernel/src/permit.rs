@@ -11,7 +11,7 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use pitcrew_model::{
-    Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, Rejection,
+    Action, AttemptId, GrantId, GrantTarget, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Rejection,
     RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, WorkspaceMode,
 };
 
@@ -137,11 +137,11 @@ pub fn command(title: &str, command: &str) -> ToolUse {
     }
 }
 
-pub fn reaches(reach: Reach, task: TaskId, plan: PlanId) -> bool {
+pub fn reaches(reach: GrantTarget, task: TaskId, plan: PlanId) -> bool {
     match reach {
-        Reach::Task(of) => of == task,
-        Reach::Plan(of) => of == plan,
-        Reach::Always => true,
+        GrantTarget::Task(of) => of == task,
+        GrantTarget::Plan(of) => of == plan,
+        GrantTarget::Always => true,
     }
 }
 

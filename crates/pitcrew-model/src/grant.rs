@@ -56,19 +56,19 @@ pub struct Grant {
     /// Path prefixes, inside and outside the checkout.
     pub paths: Vec<String>,
     pub outside: Vec<String>,
-    pub reach: Reach,
+    pub reach: GrantTarget,
 }
 
 /// The scope of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "scope", content = "of", rename_all = "snake_case")]
-pub enum Reach {
+pub enum GrantTarget {
     Task(TaskId),
     Plan(PlanId),
     Always,
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for GrantTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Task(task) => task.fmt(f),
@@ -130,7 +130,7 @@ mod tests {
     fn grant(actions: BTreeSet<Action>, tool: &ToolUse) -> Grant {
         let (command, paths, outside) =
             (tool.command.clone(), tool.paths.clone(), tool.outside.clone());
-        Grant { id: GrantId(1), actions, command, paths, outside, reach: Reach::Always }
+        Grant { id: GrantId(1), actions, command, paths, outside, reach: GrantTarget::Always }
     }
 
     #[test]

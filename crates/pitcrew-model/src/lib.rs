@@ -44,7 +44,7 @@ pub use effect::{Backend, BuiltinOrder, CheckoutPlace, Effect, TurnCause};
 pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
-pub use grant::{Grant, GrantScope, Reach, is_grantable};
+pub use grant::{Grant, GrantScope, GrantTarget, is_grantable};
 pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{
     AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, QueryId, RequestId,

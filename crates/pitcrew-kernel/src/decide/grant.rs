@@ -7,8 +7,8 @@ use crate::{
 };
 use alloc::{format, vec, vec::Vec};
 use pitcrew_model::{
-    Actor, Event, Grant, GrantId, GrantScope, Reach, Rejection, RequestKind, RequestStatus, TaskId,
-    ToolUse, is_grantable, limits,
+    Actor, Event, Grant, GrantId, GrantScope, GrantTarget, Rejection, RequestKind, RequestStatus,
+    TaskId, ToolUse, is_grantable, limits,
 };
 
 /// A grant never covers more than the request that the person saw.
@@ -24,9 +24,9 @@ pub fn decide(
     let task = state.attempts[state.workers[worker].attempt].task;
     let reach = match scope {
         GrantScope::Once => return Ok(Vec::new()),
-        GrantScope::Task => Reach::Task(task),
-        GrantScope::Plan => Reach::Plan(request.plan),
-        GrantScope::Always => Reach::Always,
+        GrantScope::Task => GrantTarget::Task(task),
+        GrantScope::Plan => GrantTarget::Plan(request.plan),
+        GrantScope::Always => GrantTarget::Always,
     };
     let actions = asked(&state.matrix, &state.actions(task, tool));
     if !is_grantable(&actions, tool) {

@@ -4,7 +4,7 @@ use super::subtask;
 use crate::State;
 use alloc::vec::Vec;
 use pitcrew_model::{
-    Grant, GrantId, Reach, RequestId, RequestKind, RequestStatus, Timestamp, limits,
+    Grant, GrantId, GrantTarget, RequestId, RequestKind, RequestStatus, Timestamp, limits,
 };
 
 pub fn granted(state: &mut State, grant: &Grant) {
@@ -20,12 +20,12 @@ pub fn revoked(state: &mut State, grant: GrantId) {
 }
 
 /// Ends the grants of an ended task or plan.
-pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(Reach) -> bool) {
+pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(GrantTarget) -> bool) {
     for grant in state.grants.values().filter(|it| is_wanted(it.reach)) {
         let is_spent = match grant.reach {
-            Reach::Task(task) => state.tasks[task].status.has_ended(),
-            Reach::Plan(plan) => state.plans[plan].status.has_ended(),
-            Reach::Always => false,
+            GrantTarget::Task(task) => state.tasks[task].status.has_ended(),
+            GrantTarget::Plan(plan) => state.plans[plan].status.has_ended(),
+            GrantTarget::Always => false,
         };
         if is_spent {
             state.agenda.spent_grants.insert(grant.id);

@@ -11,8 +11,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, Reach, Timestamp,
-    TurnCause, WorkerStatus,
+    AttemptId, CommitId, EffectId, GrantTarget, LandingStatus, PlanHead, PlanId, PlanStatus,
+    Timestamp, TurnCause, WorkerStatus,
 };
 
 pub fn created(
@@ -73,7 +73,7 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
         wake_paused(state, plan);
     }
     state.refresh_plan_wholly(plan);
-    permission::refresh_grants(state, |it| it == Reach::Plan(plan));
+    permission::refresh_grants(state, |it| it == GrantTarget::Plan(plan));
 }
 
 /// Workers that were parked by the pause can continue.

@@ -7,8 +7,8 @@ use crate::{
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
-    Deploy, Failure, Freshness, KeptStates, PlanId, Reach, Reason, RepoPath, TaskId, TaskSpec,
-    TaskStatus, Timestamp, exclusive,
+    Deploy, Failure, Freshness, GrantTarget, KeptStates, PlanId, Reason, RepoPath, TaskId,
+    TaskSpec, TaskStatus, Timestamp, exclusive,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
@@ -92,7 +92,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     state.refresh_task(task);
     if to.has_ended() {
         super::message::refresh_box(state, task);
-        permission::refresh_grants(state, |it| it == Reach::Task(task));
+        permission::refresh_grants(state, |it| it == GrantTarget::Task(task));
     }
 }
 

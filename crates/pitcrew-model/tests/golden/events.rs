@@ -10,10 +10,10 @@ use crate::{
 };
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
-    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus,
-    Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead,
-    PlanStatus, Priority, Reach, Reads, Reason, RequestKind, RequestStatus, RuleSource, Seq,
-    Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
+    LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome,
+    Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind, RequestStatus, RuleSource,
+    Seq, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -337,12 +337,12 @@ fn request_events() -> Vec<Event> {
         Event::MatrixApplied { matrix: matrix() },
         Event::GrantGiven { grant: grant(), request: REQUEST, actor: Actor::Person },
         Event::GrantGiven {
-            grant: Grant { command: None, reach: Reach::Task(TASK), ..grant() },
+            grant: Grant { command: None, reach: GrantTarget::Task(TASK), ..grant() },
             request: REQUEST,
             actor: Actor::Person,
         },
         Event::GrantGiven {
-            grant: Grant { reach: Reach::Always, ..grant() },
+            grant: Grant { reach: GrantTarget::Always, ..grant() },
             request: REQUEST,
             actor: Actor::Person,
         },

@@ -2,8 +2,8 @@
 
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
-    HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath,
-    RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
+    GrantTarget, HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reads,
+    RepoPath, RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -127,6 +127,6 @@ pub fn grant() -> Grant {
         command: Some("cargo test".into()),
         paths: strings(&["src/api"]),
         outside: Vec::new(),
-        reach: Reach::Plan(PLAN),
+        reach: GrantTarget::Plan(PLAN),
     }
 }

@@ -3,8 +3,8 @@
 use super::{Ledger, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    Action, Actor, AttemptId, Grant, Reach, RequestId, RequestKind, RequestStatus, Rule, Timestamp,
-    ToolUse, WorkerId, WorkspaceMode, limits,
+    Action, Actor, AttemptId, Grant, GrantTarget, RequestId, RequestKind, RequestStatus, Rule,
+    Timestamp, ToolUse, WorkerId, WorkspaceMode, limits,
 };
 
 /// Counts of events.
@@ -126,10 +126,10 @@ impl Ledger {
     fn has_grant(&self, attempt: AttemptId, action: &Action, tool: &ToolUse) -> bool {
         let task = self.attempts[place(attempt.0)].task;
         let hands_down = self.matrix.limits.auto_approve_for_subtasks;
-        let reaches = |reach: Reach| match reach {
-            Reach::Task(of) => of == task || hands_down && self.chain(task).contains(&of),
-            Reach::Plan(of) => of == self.plan_id_of(attempt),
-            Reach::Always => true,
+        let reaches = |reach: GrantTarget| match reach {
+            GrantTarget::Task(of) => of == task || hands_down && self.chain(task).contains(&of),
+            GrantTarget::Plan(of) => of == self.plan_id_of(attempt),
+            GrantTarget::Always => true,
         };
         let covers = |it: &Grant| {
             it.actions.contains(action)
