@@ -22,7 +22,7 @@ mod step;
 pub use decide::decide;
 pub use evolve::evolve;
 pub use permit::Judged;
-pub use react::{Reach, reach, react};
+pub use react::{WorkerAccess, react, worker_access};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
     Asker, Attempt, BaseCheck, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted,

@@ -193,7 +193,7 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let (it, task, plan) = rows(state, state.workers[worker].attempt);
     let backend = task.spec.program().expect("a plan's tasks have agents");
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    let Reach { zone, sees, stay } = reach(state, worker);
+    let WorkerAccess { zone, sees, stay } = worker_access(state, worker);
     let (reads, model) = (plan.head.reads, task.spec.model.clone());
     let attempt = it.id;
     Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay }
@@ -201,7 +201,7 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
 
 /// The paths that a worker may reach in its checkout.
 #[derive(Clone, Debug)]
-pub struct Reach {
+pub struct WorkerAccess {
     /// It may change these, unless it only reads.
     pub zone: Zone,
     /// It may also read these.
@@ -209,7 +209,7 @@ pub struct Reach {
     pub stay: Stay,
 }
 
-pub fn reach(state: &State, worker: WorkerId) -> Reach {
+pub fn worker_access(state: &State, worker: WorkerId) -> WorkerAccess {
     let (_, task, plan) = rows(state, state.workers[worker].attempt);
     let stay = match task.workspace() {
         Some(WorkspaceMode::Shared) => Stay::Guest,
@@ -217,7 +217,7 @@ pub fn reach(state: &State, worker: WorkerId) -> Reach {
         Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
         Some(WorkspaceMode::Isolated) | None => Stay::Owner,
     };
-    Reach { zone: given(task, plan), sees: sees(state, task, plan), stay }
+    WorkerAccess { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }
 
 /// A sub-task with target files may read everything that the task at the top of its chain may

@@ -10,7 +10,7 @@ use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
-use pitcrew_kernel::Reach;
+use pitcrew_kernel::WorkerAccess;
 use pitcrew_model::{AttemptId, Backend, EffectId, Failure, Stay, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
@@ -49,7 +49,7 @@ pub struct AgentSetup {
 pub struct Wanted {
     pub backend: Backend,
     pub model: Option<String>,
-    pub reach: Reach,
+    pub reach: WorkerAccess,
     /// What of the checkout is not to be seen in its box.
     pub unseen: Vec<String>,
 }
@@ -134,7 +134,7 @@ impl AgentSetup {
         }
         // Who holds its commands itself cannot do so in a closer box, nor without one: there we hold it.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
-        let Reach { zone, sees, stay } = &wanted.reach;
+        let WorkerAccess { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
             _ if holds_itself => Hold::Itself,
             Stay::Owner if sees.is_empty() => Hold::Zone(zone),

@@ -1,7 +1,7 @@
 //! Agents that an earlier orchestrator started: found where it left them.
 
 use super::{Agents, live::Live, reach};
-use pitcrew_kernel::Reach;
+use pitcrew_kernel::WorkerAccess;
 use pitcrew_model::{AttemptId, EffectId, WorkerId};
 use pitcrew_process::Presence;
 use std::{
@@ -22,7 +22,7 @@ pub struct Held {
     pub path: String,
     /// The name of its backend.
     pub backend: String,
-    pub reach: Reach,
+    pub reach: WorkerAccess,
     /// The turn whose end was not told.
     pub prompt: Option<EffectId>,
     /// What was last told of what it does.
