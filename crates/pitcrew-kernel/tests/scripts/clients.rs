@@ -2,7 +2,7 @@
 
 use crate::script::check;
 use expect_test::expect;
-use pitcrew_kernel::reach;
+use pitcrew_kernel::worker_access;
 use pitcrew_model::{Stay, WorkerId};
 
 /// A call is repeated after its answer was lost, and carried out once.
@@ -168,9 +168,9 @@ fn changes_of_a_standalone_reader_are_refused() {
     let mut script = crate::script::Script::default();
     script.run("~ client spawn | look | write isolated\n~ prepared plan-1\n~ start task-1");
     script.run("~ start task-2");
-    let stay = |worker| reach(&script.state, WorkerId(worker)).stay;
+    let stay = |worker| worker_access(&script.state, WorkerId(worker)).stay;
     assert_eq!((stay(1), stay(2)), (Stay::Reader, Stay::Owner));
-    let may_read = |worker| reach(&script.state, WorkerId(worker)).zone.allows("src/a");
+    let may_read = |worker| worker_access(&script.state, WorkerId(worker)).zone.allows("src/a");
     assert!(may_read(1) && may_read(2), "to find something out");
 }
 
