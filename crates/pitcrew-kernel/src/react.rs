@@ -7,9 +7,9 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId,
-    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, WorkspaceMode,
-    Zone, text,
+    AttemptId, Backend, CheckoutPlace, CheckoutRole, CommitId, Delegation, Effect, Event,
+    LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId,
+    WorkspaceMode, Zone, text,
 };
 
 /// Returns the effect of an event. The state is the one after the event.
@@ -206,16 +206,16 @@ pub struct WorkerAccess {
     pub zone: Zone,
     /// It may also read these.
     pub sees: Vec<RepoPath>,
-    pub stay: Stay,
+    pub stay: CheckoutRole,
 }
 
 pub fn worker_access(state: &State, worker: WorkerId) -> WorkerAccess {
     let (_, task, plan) = rows(state, state.workers[worker].attempt);
     let stay = match task.workspace() {
-        Some(WorkspaceMode::Shared) => Stay::Guest,
-        Some(WorkspaceMode::ReadOnly) => Stay::Reader,
-        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
-        Some(WorkspaceMode::Isolated) | None => Stay::Owner,
+        Some(WorkspaceMode::Shared) => CheckoutRole::Guest,
+        Some(WorkspaceMode::ReadOnly) => CheckoutRole::Reader,
+        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => CheckoutRole::Reader,
+        Some(WorkspaceMode::Isolated) | None => CheckoutRole::Owner,
     };
     WorkerAccess { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }

@@ -1,8 +1,8 @@
 //! Effects: instructions to drivers, stored in the outbox with the events that request them.
 
 use crate::{
-    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, WorkspaceMode,
-    Zone,
+    AttemptId, CheckoutRole, CommitId, PlanId, QueryId, Reads, RepoPath, TaskId, WorkerId,
+    WorkspaceMode, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -52,8 +52,8 @@ pub enum Effect {
         sees: Vec<RepoPath>,
         #[serde(default, skip_serializing_if = "Reads::is_guided")]
         reads: Reads,
-        #[serde(default, skip_serializing_if = "Stay::is_owner")]
-        stay: Stay,
+        #[serde(default, skip_serializing_if = "CheckoutRole::is_owner")]
+        stay: CheckoutRole,
     },
     Prompt {
         worker: WorkerId,

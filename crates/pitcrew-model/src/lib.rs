@@ -75,8 +75,8 @@ pub use status::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
 };
 pub use subtask::{
-    AwaitEnd, Delegation, Stay, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
-    TaskName, TaskOutput, WorkspaceMode,
+    AwaitEnd, CheckoutRole, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult,
+    SubtaskSpec, TaskName, TaskOutput, WorkspaceMode,
 };
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

@@ -76,7 +76,7 @@ pub enum WorkspaceMode {
 /// The rights of an agent in its checkout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stay {
+pub enum CheckoutRole {
     /// The only worker in its own checkout.
     #[default]
     Owner,
@@ -86,7 +86,7 @@ pub enum Stay {
     Reader,
 }
 
-impl Stay {
+impl CheckoutRole {
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner
     }

@@ -13,7 +13,7 @@ use crate::{
 use heard::hear;
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
 use pitcrew_kernel::WorkerAccess;
-use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
+use pitcrew_model::{AttemptId, Backend, CheckoutRole, EffectId, Exit, Failure, Zone, limits};
 use pitcrew_process::{Policy, Tier, remove_tree};
 use std::{
     collections::BTreeMap,
@@ -95,7 +95,7 @@ async fn meet(
     let which = Wanted {
         backend: Backend::Program { name: name.to_owned() },
         model: None,
-        reach: WorkerAccess { zone: Zone::default(), sees: Vec::new(), stay: Stay::Owner },
+        reach: WorkerAccess { zone: Zone::default(), sees: Vec::new(), stay: CheckoutRole::Owner },
         unseen: Vec::new(),
     };
     // With the user's own state: it is the user who starts it, to see whether it works.

@@ -91,7 +91,7 @@ mod tests {
             zone: pitcrew_model::Zone::default(),
             sees: Vec::new(),
             reads: pitcrew_model::Reads::Guided,
-            stay: pitcrew_model::Stay::Owner,
+            stay: pitcrew_model::CheckoutRole::Owner,
         }
     }
 

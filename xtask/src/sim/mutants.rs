@@ -454,7 +454,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a guest is taken for the owner" in "crates/pitcrew-kernel/src/react.rs":
         "an agent in the checkout of its parent is started as if it were alone there";
-        "Some(WorkspaceMode::Shared) => Stay::Guest," => "Some(WorkspaceMode::Shared) => Stay::Owner,"
+        "Some(WorkspaceMode::Shared) => CheckoutRole::Guest," => "Some(WorkspaceMode::Shared) => CheckoutRole::Owner,"
 
     "an answer waits to be landed" in "crates/pitcrew-kernel/src/settle.rs":
         "a plan whose sub-tasks only read is left for a person to see to";

@@ -3,7 +3,7 @@
 use crate::script::check;
 use expect_test::expect;
 use pitcrew_kernel::worker_access;
-use pitcrew_model::{Stay, WorkerId};
+use pitcrew_model::{CheckoutRole, WorkerId};
 
 /// A call is repeated after its answer was lost, and carried out once.
 #[test]
@@ -169,7 +169,7 @@ fn changes_of_a_standalone_reader_are_refused() {
     script.run("~ client spawn | look | write isolated\n~ prepared plan-1\n~ start task-1");
     script.run("~ start task-2");
     let stay = |worker| worker_access(&script.state, WorkerId(worker)).stay;
-    assert_eq!((stay(1), stay(2)), (Stay::Reader, Stay::Owner));
+    assert_eq!((stay(1), stay(2)), (CheckoutRole::Reader, CheckoutRole::Owner));
     let may_read = |worker| worker_access(&script.state, WorkerId(worker)).zone.allows("src/a");
     assert!(may_read(1) && may_read(2), "to find something out");
 }

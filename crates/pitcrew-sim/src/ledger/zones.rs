@@ -4,7 +4,8 @@
 use super::{Ledger, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, Effect, RepoPath, Standing, Stay, TaskId, Tier, WorkerId, WorkspaceMode, Zone,
+    AttemptId, CheckoutRole, Effect, RepoPath, Standing, TaskId, Tier, WorkerId, WorkspaceMode,
+    Zone,
 };
 
 impl Ledger {
@@ -16,14 +17,14 @@ impl Ledger {
         Zone { region: row.files.clone(), shared, denied: plan.denied.clone() }
     }
 
-    fn stay_of(&self, task: TaskId) -> Stay {
+    fn stay_of(&self, task: TaskId) -> CheckoutRole {
         let row = &self.tasks[place(task.0)];
         let only_reads = self.plans[place(row.plan.0)].readers.contains(&task);
         match row.part.as_ref().map(|it| it.workspace) {
-            Some(WorkspaceMode::Shared) => Stay::Guest,
-            Some(WorkspaceMode::ReadOnly) => Stay::Reader,
-            Some(WorkspaceMode::Isolated) | None if only_reads => Stay::Reader,
-            Some(WorkspaceMode::Isolated) | None => Stay::Owner,
+            Some(WorkspaceMode::Shared) => CheckoutRole::Guest,
+            Some(WorkspaceMode::ReadOnly) => CheckoutRole::Reader,
+            Some(WorkspaceMode::Isolated) | None if only_reads => CheckoutRole::Reader,
+            Some(WorkspaceMode::Isolated) | None => CheckoutRole::Owner,
         }
     }
 
@@ -43,7 +44,9 @@ impl Ledger {
                 let is_right = stay == self.stay_of(task);
                 hold!(is_right, "a checkout is entered as was agreed", "{attempt}: {stay:?}");
             }
-            None if self.stay_of(task) == Stay::Reader => wanted.denied = vec![RepoPath::root()],
+            None if self.stay_of(task) == CheckoutRole::Reader => {
+                wanted.denied = vec![RepoPath::root()]
+            }
             None => {}
         }
         hold!(*zone == wanted, "nothing outside its zone is taken", "{attempt}: {zone:?}");

@@ -3,9 +3,9 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, QueryLimits,
-    Reads, Reason, RepoPath, RequestKind, Stay, SubtaskName, SubtaskNames, Timestamp, TurnCause,
-    Usage, Zone,
+    AwaitEnd, Backend, CheckoutRole, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message,
+    QueryLimits, Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames, Timestamp,
+    TurnCause, Usage, Zone,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -278,9 +278,9 @@ fn effect(effect: &Effect, event: &Event) -> String {
                 (Backend::Builtin | Backend::Program { .. }, None) => String::new(),
             };
             let stay = match stay {
-                Stay::Owner => "",
-                Stay::Guest => ", guest",
-                Stay::Reader => ", reader",
+                CheckoutRole::Owner => "",
+                CheckoutRole::Guest => ", guest",
+                CheckoutRole::Reader => ", reader",
             };
             format!("start agent {worker}{with}{}{stay}", in_zone(zone, sees, *reads))
         }

@@ -11,7 +11,7 @@ use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
 use pitcrew_kernel::WorkerAccess;
-use pitcrew_model::{AttemptId, Backend, EffectId, Failure, Stay, limits};
+use pitcrew_model::{AttemptId, Backend, CheckoutRole, EffectId, Failure, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
@@ -137,10 +137,10 @@ impl AgentSetup {
         let WorkerAccess { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
             _ if holds_itself => Hold::Itself,
-            Stay::Owner if sees.is_empty() => Hold::Zone(zone),
-            Stay::Owner => Hold::Nothing,
-            Stay::Guest => Hold::Lease(&zone.region),
-            Stay::Reader => Hold::Lease(&[]),
+            CheckoutRole::Owner if sees.is_empty() => Hold::Zone(zone),
+            CheckoutRole::Owner => Hold::Nothing,
+            CheckoutRole::Guest => Hold::Lease(&zone.region),
+            CheckoutRole::Reader => Hold::Lease(&[]),
         };
         let own = Own {
             checkout,
