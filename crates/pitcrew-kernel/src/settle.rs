@@ -13,7 +13,7 @@ use crate::{
     State,
     decide::attempt_fails,
     message, sandbox,
-    state::{Attempt, Checkout, Comeback, Plan, Process, Task, Worker},
+    state::{Attempt, Checkout, Plan, Process, Resumption, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -159,7 +159,7 @@ fn queue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 /// A worker may wait for several calls: the first answer has already resumed it.
 fn answer_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.answered.first()?];
-    Some(comeback(state, now, worker))
+    Some(resumption(state, now, worker))
 }
 
 /// Parked workers come before tasks that have not started.
@@ -171,22 +171,22 @@ fn return_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (from, to) = (worker.status, WorkerStatus::Running);
     let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
     let mut events = vec![moved];
-    events.extend(comeback(state, now, worker));
+    events.extend(resumption(state, now, worker));
     Some(events)
 }
 
-fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
-    match worker.next_comeback().expect("a returning worker has something to go on with") {
-        Comeback::Turn(cause) => message::open_turn(state, now, worker.id, cause.clone()),
-        Comeback::Permission { request, call, option } => vec![Event::ToolAnswered {
+fn resumption(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
+    match worker.next_resumption().expect("a returning worker has something to go on with") {
+        Resumption::Turn(cause) => message::open_turn(state, now, worker.id, cause.clone()),
+        Resumption::Permission { request, call, option } => vec![Event::ToolAnswered {
             request: *request,
             worker: worker.id,
             call: call.clone(),
             option: option.clone(),
         }],
         // The open call needs no event besides the new slot.
-        Comeback::Query => Vec::new(),
-        Comeback::Await => {
+        Resumption::Query => Vec::new(),
+        Resumption::Await => {
             let is_over = worker.wait.as_ref().is_none_or(|it| it.open.is_empty());
             let is_decider = state.asked_of(worker.attempt).next().is_some();
             let end = match (is_over, is_decider) {

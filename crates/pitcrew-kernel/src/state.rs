@@ -272,7 +272,7 @@ pub struct Worker {
     /// When it began to wait for provider limits without an answer of its model, and how often.
     pub limited: Option<(Timestamp, u32)>,
     /// What it continues with when it has a slot again.
-    pub comebacks: VecDeque<Comeback>,
+    pub resumptions: VecDeque<Resumption>,
     /// The open call that waits for sub-tasks.
     pub wait: Option<Wait>,
     /// The requests and questions in the answer to its last such call.
@@ -291,7 +291,7 @@ pub struct Worker {
 
 /// What a parked worker continues with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Comeback {
+pub enum Resumption {
     Turn(TurnCause),
     Permission {
         request: RequestId,
@@ -419,8 +419,8 @@ impl State {
         match worker.status {
             WorkerStatus::Paused | WorkerStatus::WaitingQuota => true,
             WorkerStatus::WaitingPermission => {
-                let resumed = Comeback::Turn(TurnCause::Resumed);
-                self.is_over_budget(task) || worker.comebacks.contains(&resumed)
+                let resumed = Resumption::Turn(TurnCause::Resumed);
+                self.is_over_budget(task) || worker.resumptions.contains(&resumed)
             }
             WorkerStatus::Created
             | WorkerStatus::Starting
@@ -458,10 +458,10 @@ impl Worker {
     }
 
     /// Returns what it continues with: an open call comes before a new turn.
-    pub fn next_comeback(&self) -> Option<&Comeback> {
-        let is_call = |it: &&Comeback| !matches!(it, Comeback::Turn(_));
-        let call = self.comebacks.iter().find(is_call);
-        call.or_else(|| self.comebacks.front().filter(|_| self.turn.is_none()))
+    pub fn next_resumption(&self) -> Option<&Resumption> {
+        let is_call = |it: &&Resumption| !matches!(it, Resumption::Turn(_));
+        let call = self.resumptions.iter().find(is_call);
+        call.or_else(|| self.resumptions.front().filter(|_| self.turn.is_none()))
     }
 }
 

@@ -163,12 +163,12 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a turn begins in a turn" in "crates/pitcrew-kernel/src/state.rs":
         "what a worker goes on with does not wait for the end of its turn";
-        "self.comebacks.front().filter(|_| self.turn.is_none())" => "self.comebacks.front()"
+        "self.resumptions.front().filter(|_| self.turn.is_none())" => "self.resumptions.front()"
 
     "an answer is lost" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "a worker that is answered has nothing to go on with";
-        "    if let Some(comeback) = comeback {\n        will_return(state, worker, comeback);" =>
-        "    if let Some(comeback) = comeback.filter(|it| matches!(it, Comeback::Permission { .. })) {\n        will_return(state, worker, comeback);"
+        "    if let Some(resumption) = resumption {\n        will_return(state, worker, resumption);" =>
+        "    if let Some(resumption) = resumption.filter(|it| matches!(it, Resumption::Permission { .. })) {\n        will_return(state, worker, resumption);"
 
     "a denied call is allowed" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "the verdict is heard, and not which one it was";

@@ -5,7 +5,7 @@ use crate::{
     State,
     evolve::{Allow, choose},
     permit::{Judged, asked},
-    state::{Comeback, Process, Worker},
+    state::{Process, Resumption, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -69,8 +69,8 @@ pub fn decide(
 fn is_known(state: &State, worker: &Worker, call: &str) -> bool {
     let asked = |kind: &RequestKind| matches!(kind, RequestKind::ToolUse { call: known, .. } if known == call);
     let decided =
-        |it: &Comeback| matches!(it, Comeback::Permission { call: known, .. } if known == call);
+        |it: &Resumption| matches!(it, Resumption::Permission { call: known, .. } if known == call);
     worker.requests.iter().any(|it| asked(&state.requests[*it].kind))
-        || worker.comebacks.iter().any(decided)
+        || worker.resumptions.iter().any(decided)
         || worker.answering.values().any(|it| it == call)
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     State, message,
     settle::subtask,
-    state::{Comeback, Process, Worker},
+    state::{Process, Resumption, Worker},
 };
 use alloc::{
     string::{String, ToString},
@@ -185,5 +185,5 @@ pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
 }
 
 pub fn has_turn(worker: &Worker) -> bool {
-    worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)))
+    worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_)))
 }

@@ -3,7 +3,7 @@
 use super::{message, worker};
 use crate::{
     State,
-    state::{Comeback, Queries, Query, QueryStage, Saying},
+    state::{Queries, Query, QueryStage, Resumption, Saying},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -75,9 +75,9 @@ fn asking_changed(state: &mut State, asker: WorkerId) {
     let asks = state.asks_owner(&state.workers[asker]);
     worker::change(state, asker, |it| {
         let is_parked = it.status == WorkerStatus::WaitingInput && it.turn.is_some();
-        it.comebacks.retain(|it| *it != Comeback::Query);
+        it.resumptions.retain(|it| *it != Resumption::Query);
         if is_parked && !asks {
-            it.comebacks.push_back(Comeback::Query);
+            it.resumptions.push_back(Resumption::Query);
         }
     });
 }

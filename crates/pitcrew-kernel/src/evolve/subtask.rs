@@ -3,7 +3,7 @@
 use super::{query, task, worker};
 use crate::{
     State,
-    state::{Comeback, Family, Pull, Wait, Worker},
+    state::{Family, Pull, Resumption, Wait, Worker},
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use pitcrew_model::{
@@ -121,7 +121,7 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
         if let Some(wait) = &mut it.wait {
             wait.open.remove(&task);
         } else if none_open && !asks && rests(it) {
-            it.comebacks.push_back(Comeback::Turn(TurnCause::Results));
+            it.resumptions.push_back(Resumption::Turn(TurnCause::Results));
         }
     });
     refresh_wait(state, worker);
@@ -134,11 +134,11 @@ pub fn refresh_wait(state: &mut State, worker: WorkerId) {
     worker::change(state, worker, |it| {
         let Some(wait) = &it.wait else { return };
         let is_due = is_asked || wait.open.is_empty();
-        let is_known = it.comebacks.contains(&Comeback::Await);
+        let is_known = it.resumptions.contains(&Resumption::Await);
         if is_due && !is_known {
-            it.comebacks.push_back(Comeback::Await);
+            it.resumptions.push_back(Resumption::Await);
         } else if !is_due {
-            it.comebacks.retain(|it| *it != Comeback::Await);
+            it.resumptions.retain(|it| *it != Resumption::Await);
         }
     });
 }
@@ -163,7 +163,7 @@ fn rests(worker: &Worker) -> bool {
             | WorkerStatus::WaitingPermission
             | WorkerStatus::WaitingInput
     );
-    let has_turn = worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)));
+    let has_turn = worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_)));
     waits && worker.turn.is_none() && !has_turn
 }
 
@@ -200,7 +200,7 @@ pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {
     worker::change(state, worker, |it| {
         it.wait = None;
         it.shown = shown;
-        it.comebacks.retain(|it| *it != Comeback::Await);
+        it.resumptions.retain(|it| *it != Resumption::Await);
     });
 }
 

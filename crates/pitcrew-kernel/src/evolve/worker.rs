@@ -3,7 +3,7 @@
 use super::{attempt, budget, message, query};
 use crate::{
     State,
-    state::{Checkout, Comeback, Process, Request, Worker},
+    state::{Checkout, Process, Request, Resumption, Worker},
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -19,7 +19,7 @@ use pitcrew_model::{
 pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Worker)) {
     let row = state.workers.row(worker);
     let before = Worker {
-        comebacks: VecDeque::new(),
+        resumptions: VecDeque::new(),
         told_at: VecDeque::new(),
         requests: Vec::new(),
         answering: BTreeMap::new(),
@@ -51,7 +51,7 @@ pub fn moved(
             it.left_ms = deadline.since(at);
         }
         if to == WorkerStatus::Running {
-            it.comebacks.retain(|it| *it != Comeback::Query);
+            it.resumptions.retain(|it| *it != Resumption::Query);
         }
         if to == WorkerStatus::WaitingQuota {
             let (since, waits_count) = it.limited.unwrap_or((at, 0));
@@ -73,20 +73,20 @@ pub fn moved(
 /// A worker that a limit stopped continues where it was. It did not end its turn by itself, so it
 /// is not reminded.
 fn go_on_after(worker: &mut Worker, cause: TurnCause) {
-    worker.comebacks.retain(|it| *it != Comeback::Turn(TurnCause::Reminder));
+    worker.resumptions.retain(|it| *it != Resumption::Turn(TurnCause::Reminder));
     gets_turn(worker, cause);
 }
 
 /// Gives the worker a turn: the pending one, or one for this cause. The first prompt is always the
 /// task.
 pub fn gets_turn(worker: &mut Worker, cause: TurnCause) {
-    let start = Comeback::Turn(TurnCause::Start);
+    let start = Resumption::Turn(TurnCause::Start);
     if worker.turns_count == 0 {
-        if worker.comebacks.front() != Some(&start) {
-            worker.comebacks.push_front(start);
+        if worker.resumptions.front() != Some(&start) {
+            worker.resumptions.push_front(start);
         }
-    } else if !worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
-        worker.comebacks.push_back(Comeback::Turn(cause));
+    } else if !worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_))) {
+        worker.resumptions.push_back(Resumption::Turn(cause));
     }
 }
 
@@ -164,9 +164,9 @@ pub fn turn_opened(
         it.turn = Some(effect);
         it.told = Usage::NONE;
         it.turns_count += 1;
-        let used = |it: &Comeback| matches!(it, Comeback::Turn(turn) if turn == cause);
-        if it.comebacks.front().is_some_and(used) {
-            it.comebacks.pop_front();
+        let used = |it: &Resumption| matches!(it, Resumption::Turn(turn) if turn == cause);
+        if it.resumptions.front().is_some_and(used) {
+            it.resumptions.pop_front();
         }
     });
     message::turn_changed(state, worker);
@@ -189,9 +189,9 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     change(state, worker, |it| {
         it.turn = None;
         it.handed.clear();
-        it.comebacks.retain(|it| matches!(it, Comeback::Turn(_)));
-        if it.comebacks.is_empty() {
-            it.comebacks.extend(cause.map(Comeback::Turn));
+        it.resumptions.retain(|it| matches!(it, Resumption::Turn(_)));
+        if it.resumptions.is_empty() {
+            it.resumptions.extend(cause.map(Resumption::Turn));
         }
     });
     message::turn_changed(state, worker);
@@ -214,14 +214,13 @@ fn next_cause(state: &State, worker: &Worker) -> Option<TurnCause> {
 }
 
 pub fn call_answered(state: &mut State, worker: WorkerId, answered: RequestId) {
-    let is_other =
-        |it: &Comeback| !matches!(it, Comeback::Permission { request, .. } if *request == answered);
-    change(state, worker, |it| it.comebacks.retain(is_other));
+    let is_other = |it: &Resumption| !matches!(it, Resumption::Permission { request, .. } if *request == answered);
+    change(state, worker, |it| it.resumptions.retain(is_other));
 }
 
 /// Records what the worker continues with as soon as it has a slot.
-pub fn will_return(state: &mut State, worker: WorkerId, comeback: Comeback) {
-    change(state, worker, |it| it.comebacks.push_back(comeback));
+pub fn will_return(state: &mut State, worker: WorkerId, resumption: Resumption) {
+    change(state, worker, |it| it.resumptions.push_back(resumption));
 }
 
 pub fn request_opened(
@@ -282,19 +281,19 @@ pub fn request_moved(
     if to.is_open() {
         return;
     }
-    let comeback = comeback(row, to, text, default);
+    let resumption = resumption(row, to, text, default);
     state.workers.row(worker).requests.retain(|it| *it != request);
-    if let Some(comeback) = comeback {
-        will_return(state, worker, comeback);
+    if let Some(resumption) = resumption {
+        will_return(state, worker, resumption);
     }
 }
 
-fn comeback(
+fn resumption(
     request: &Request,
     to: RequestStatus,
     text: Option<&str>,
     default: Verdict,
-) -> Option<Comeback> {
+) -> Option<Resumption> {
     let allow = match to {
         RequestStatus::Requested
         | RequestStatus::AtParent
@@ -307,11 +306,11 @@ fn comeback(
     };
     match &request.kind {
         RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::Budget(_) => None,
-        RequestKind::Question { question } => Some(Comeback::Turn(TurnCause::Answer {
+        RequestKind::Question { question } => Some(Resumption::Turn(TurnCause::Answer {
             question: question.clone(),
             answer: text.unwrap_or_default().into(),
         })),
-        RequestKind::ToolUse { call, options, .. } => Some(Comeback::Permission {
+        RequestKind::ToolUse { call, options, .. } => Some(Resumption::Permission {
             request: request.id,
             call: call.clone(),
             option: choose(options, allow),

@@ -4,7 +4,7 @@
 //! number of tasks.
 
 use super::{
-    BaseCheck, Checkout, Comeback, Process, Regions, State, Worker,
+    BaseCheck, Checkout, Process, Regions, Resumption, State, Worker,
     budget::{Asking, Standing},
 };
 use alloc::{
@@ -311,14 +311,14 @@ impl State {
 
     /// Returns whether it runs, with a decided permission request of its turn.
     fn can_be_answered(&self, worker: &Worker) -> bool {
-        matches!(worker.next_comeback(), Some(Comeback::Permission { .. } | Comeback::Await))
+        matches!(worker.next_resumption(), Some(Resumption::Permission { .. } | Resumption::Await))
             && self.attempts[worker.attempt].is_open()
             && worker.status == WorkerStatus::Running
             && worker.process == Process::Alive
     }
 
     fn can_return(&self, worker: &Worker) -> bool {
-        worker.next_comeback().is_some()
+        worker.next_resumption().is_some()
             && worker.status.is_parked()
             && (worker.turn.is_some() || self.may_have_turn(worker))
             && self.may_go_on(worker)
@@ -335,7 +335,7 @@ impl State {
         );
         let waits = is_parked
             && worker.turn.is_none()
-            && worker.comebacks.is_empty()
+            && worker.resumptions.is_empty()
             && self.attempts[worker.attempt].claim.is_none();
         let at = self.mailbox(worker.id).filter(|_| waits)?.presses_at()?;
         (self.may_have_turn(worker) && self.may_go_on(worker)).then_some(at)

@@ -2,7 +2,7 @@
 
 use super::{count, slots_used};
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Comeback, Process, State, Task, Worker, next_due};
+use pitcrew_kernel::{Process, Resumption, State, Task, Worker, next_due};
 use pitcrew_model::{AttemptId, PlanStatus, TaskStatus, WorkerStatus};
 
 pub fn parent(state: &State, task: &Task) -> Option<AttemptId> {
@@ -51,7 +51,7 @@ pub fn check_asked(world: &World) {
             let worker = &state.workers[parent.worker];
             let there = parent.is_open() && worker.process == Process::Alive;
             hold!(there, "nobody asks a parent that is gone", "{request} at {}", parent.id);
-            let woken = worker.wait.is_none() || worker.comebacks.contains(&Comeback::Await);
+            let woken = worker.wait.is_none() || worker.resumptions.contains(&Resumption::Await);
             hold!(woken, "a parent that is asked does not wait on", "{request} at {}", worker.id);
             let due = state.requests[request].due;
             let known = due.is_some_and(|it| it > now) && next_due(state) <= due;

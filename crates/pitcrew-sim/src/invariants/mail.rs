@@ -72,7 +72,7 @@ fn check_worker(world: &World, worker: &Worker) {
     let idle = is_parked
         && worker.process == Process::Alive
         && worker.turn.is_none()
-        && worker.comebacks.is_empty()
+        && worker.resumptions.is_empty()
         && attempt.is_open()
         && attempt.claim.is_none()
         && attempt.snapshot.is_none()

@@ -113,7 +113,7 @@ fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
         && (paused
             || answer
             || !worker.requests.is_empty()
-            || !worker.comebacks.is_empty()
+            || !worker.resumptions.is_empty()
             || family::waits(state, worker))
 }
 

@@ -2,7 +2,7 @@
 
 use super::slots_used;
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Comeback, Process, Worker, next_due};
+use pitcrew_kernel::{Process, Resumption, Worker, next_due};
 use pitcrew_model::{PlanStatus, QueryVia, WorkerStatus};
 
 pub fn check(world: &World, worker: &Worker) {
@@ -16,13 +16,13 @@ pub fn check(world: &World, worker: &Worker) {
     let begins = worker.status == WorkerStatus::Starting;
     let confined = world.ledger.is_confined() || !begins;
     hold!(confined, "nothing starts with less than was agreed to", "{}", worker.id);
-    let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
-    let decided = worker.comebacks.iter().any(is_call);
+    let is_call = |it: &Resumption| !matches!(it, Resumption::Turn(_));
+    let decided = worker.resumptions.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
     // The next turn comes after the snapshot of the last one, which waits for a pull.
     let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
     let rests = worker.turn.is_none() && is_still && !held;
-    let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
+    let can_go_on = decided && worker.turn.is_some() || rests && !worker.resumptions.is_empty();
     let borrows = state.tasks[attempt.task].borrows();
     if worker.turn.is_some() && is_still && !borrows {
         let due = attempt.snapshot_due;
