@@ -21,7 +21,7 @@ mod step;
 
 pub use decide::decide;
 pub use evolve::evolve;
-pub use permit::Judged;
+pub use permit::Judgment;
 pub use react::{WorkerAccess, react, worker_access};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{

@@ -17,7 +17,7 @@ use pitcrew_model::{
 
 /// The decision of the matrix and the grants about a tool use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct Judgment {
     pub rule: Rule,
     /// The strictest action. Absent if it needs no permission.
     pub action: Option<Action>,
@@ -43,20 +43,20 @@ impl State {
     }
 
     /// Judges a tool use of the task's worker.
-    pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judged {
+    pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judgment {
         let actions = self.actions(task, tool);
         let (rule, action) = strictest(&self.matrix, &actions);
         let grant = (rule == Rule::AskUser).then(|| self.grant_for(task, &actions, tool));
         match grant.flatten() {
-            Some(grant) => Judged { rule: Rule::AutoApprove, action, grant: Some(grant) },
+            Some(grant) => Judgment { rule: Rule::AutoApprove, action, grant: Some(grant) },
             None if rule == Rule::AskUser => self.judge_as_parent(task, tool, action),
-            None => Judged { rule, action, grant: None },
+            None => Judgment { rule, action, grant: None },
         }
     }
 
     /// Applies the grants of its parent, if the limits allow that.
-    fn judge_as_parent(&self, task: TaskId, tool: &ToolUse, action: Option<Action>) -> Judged {
-        let asked = Judged { rule: Rule::AskUser, action, grant: None };
+    fn judge_as_parent(&self, task: TaskId, tool: &ToolUse, action: Option<Action>) -> Judgment {
+        let asked = Judgment { rule: Rule::AskUser, action, grant: None };
         let parent = self.parent_of(&self.tasks[task]);
         let parent = parent.filter(|_| self.matrix.limits.auto_approve_for_subtasks);
         let held = parent.map(|it| self.judge(it.task, tool));

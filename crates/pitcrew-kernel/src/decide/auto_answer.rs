@@ -10,7 +10,7 @@ use super::{
 use crate::{
     State,
     message::{self, Draft},
-    permit::{self, Judged},
+    permit::{self, Judgment},
     state::Attempt,
 };
 use alloc::{format, string::String, vec, vec::Vec};
@@ -95,7 +95,7 @@ fn answer_from_matrix(
     let asks = begins_with(question, &PERMISSION_PREFIXES);
     let command = only_quoted(question).filter(|_| asks)?;
     let tool = permit::command(command, command);
-    let Judged { rule, action, .. } = state.judge(it.task, &tool);
+    let Judgment { rule, action, .. } = state.judge(it.task, &tool);
     let why = action.as_ref().map(|it| state.matrix.source(it).denies(it)).unwrap_or_default();
     let action = action.map(|it| format!(" ({it})")).unwrap_or_default();
     let answer = match rule {

@@ -4,7 +4,7 @@ use super::bubble;
 use crate::{
     State,
     evolve::{Allow, choose},
-    permit::{Judged, asked},
+    permit::{Judgment, asked},
     state::{Process, Resumption, Worker},
 };
 use alloc::{vec, vec::Vec};
@@ -24,7 +24,7 @@ pub fn decide(
         return Ok(Vec::new());
     }
     let attempt = &state.attempts[it.attempt];
-    let Judged { rule, action, grant } = state.judge(attempt.task, tool);
+    let Judgment { rule, action, grant } = state.judge(attempt.task, tool);
     let decided = |option| {
         let (call, title) = (call.into(), tool.title.clone());
         let denied = action.as_ref().filter(|_| rule == Rule::AutoDeny);
