@@ -3,7 +3,7 @@
 use crate::{
     State, query,
     settle::subtask,
-    state::{Mailbox, Posted},
+    state::{Mailbox, MessageState},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -145,14 +145,14 @@ pub fn is_next(state: &State, now: Timestamp, worker: WorkerId) -> bool {
     next_of(state, now, worker).next().is_some()
 }
 
-fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Item = &Posted> {
+fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Item = &MessageState> {
     let mut bytes = 0;
-    let fits = move |it: &&Posted| {
+    let fits = move |it: &&MessageState| {
         bytes += it.message.content.len();
         bytes <= limits::MESSAGES_PER_TURN_BYTES_MAX
     };
     let queued = state.mailbox(worker).into_iter().flat_map(Mailbox::queued);
-    let lasts = move |it: &&Posted| it.message.expires_at.is_none_or(|at| at > now);
+    let lasts = move |it: &&MessageState| it.message.expires_at.is_none_or(|at| at > now);
     queued
         .map(|it| &state.mail.posted[it])
         .filter(lasts)
@@ -164,7 +164,7 @@ fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Ite
 pub fn in_prompt(state: &State, worker: WorkerId) -> Vec<&Message> {
     let delivered = state.mailbox(worker).into_iter().flat_map(|it| &it.delivered);
     let rows = delivered.map(|it| &state.mail.posted[*it]);
-    let mut rows: Vec<&Posted> = rows.filter(|it| it.reader == Some(worker)).collect();
+    let mut rows: Vec<&MessageState> = rows.filter(|it| it.reader == Some(worker)).collect();
     rows.sort_by_key(|it| it.place());
     rows.into_iter().map(|it| &it.message).collect()
 }

@@ -11,7 +11,7 @@ mod queries;
 pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
-pub use mail::{Mail, Mailbox, Posted};
+pub use mail::{Mail, Mailbox, MessageState};
 pub use queries::{Asker, Queries, Query, QueryStage, Said, Saying};
 pub use regions::Regions;
 pub use table::Table;

@@ -3,7 +3,7 @@
 use super::{query, subtask, worker};
 use crate::{
     State,
-    state::{Mail, Mailbox, Posted},
+    state::{Mail, Mailbox, MessageState},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -33,7 +33,7 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     let presses_at = at.plus(message.priority.patience_ms());
     let status = MessageStatus::Queued;
     let (message, tries_count, reader, answered) = (message.clone(), 0, None, false);
-    let posted = Posted { message, status, presses_at, tries_count, reader, answered };
+    let posted = MessageState { message, status, presses_at, tries_count, reader, answered };
     state.mail.posted.push(id, posted);
     let Message { kind, from, to, reply_to, .. } = state.mail.posted[id].message;
     if let (MessageKind::Answer, Party::Worker(asker), Some(question)) = (kind, to, reply_to) {
@@ -150,7 +150,11 @@ fn say(state: &mut State, task: TaskId, content: String) {
     said.push_back(content);
 }
 
-fn change_box(state: &mut State, message: MessageId, change: impl FnOnce(&mut Mailbox, &Posted)) {
+fn change_box(
+    state: &mut State,
+    message: MessageId,
+    change: impl FnOnce(&mut Mailbox, &MessageState),
+) {
     let Some(task) = state.mailbox_of(state.mail.posted[message].message.to) else { return };
     let mail = &mut state.mail;
     change(mail.boxes.entry(task).or_default(), &mail.posted[message]);

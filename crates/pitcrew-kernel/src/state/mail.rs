@@ -16,7 +16,7 @@ use pitcrew_model::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
     /// The last sent messages, and all open ones. Ended messages have no text.
-    pub posted: Table<MessageId, Posted>,
+    pub posted: Table<MessageId, MessageState>,
     pub boxes: BTreeMap<TaskId, Mailbox>,
     /// Which workers wait for answers of which other workers.
     pub asking: BTreeMap<WorkerId, BTreeMap<MessageId, WorkerId>>,
@@ -29,7 +29,7 @@ pub struct Mail {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct MessageState {
     pub message: Message,
     pub status: MessageStatus,
     /// Since when it is treated as high.
@@ -56,7 +56,7 @@ pub struct Mailbox {
 /// The reading order: critical ones first, the others by the time from which they are high.
 pub type Place = (bool, Timestamp, MessageId);
 
-impl Posted {
+impl MessageState {
     pub fn place(&self) -> Place {
         (self.message.priority != Priority::Critical, self.presses_at, self.message.id)
     }
@@ -83,11 +83,11 @@ impl Mailbox {
         critical.into_iter().chain(other).min()
     }
 
-    pub(crate) fn enqueue(&mut self, posted: &Posted) {
+    pub(crate) fn enqueue(&mut self, posted: &MessageState) {
         self.queue.insert(posted.place());
     }
 
-    pub(crate) fn dequeue(&mut self, posted: &Posted) {
+    pub(crate) fn dequeue(&mut self, posted: &MessageState) {
         self.queue.remove(&posted.place());
     }
 
