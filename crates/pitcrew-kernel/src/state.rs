@@ -12,7 +12,7 @@ pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
 pub use mail::{Mail, Mailbox, MessageState};
-pub use queries::{Asker, Queries, Query, QueryStage, Said, Saying};
+pub use queries::{Asker, OwnerAnswer, OwnerAnswers, Queries, Query, QueryStage};
 pub use regions::Regions;
 pub use table::Table;
 

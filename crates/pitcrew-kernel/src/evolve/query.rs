@@ -3,7 +3,7 @@
 use super::{message, worker};
 use crate::{
     State,
-    state::{Queries, Query, QueryStage, Resumption, Saying},
+    state::{OwnerAnswer, Queries, Query, QueryStage, Resumption},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -178,7 +178,7 @@ fn keep(state: &mut State, query: QueryId, owner: WorkerId, text: &str) {
     let row = &state.queries.asked[query];
     let Some(path) = row.path().map(String::from) else { return };
     let symbol = row.symbol.clone();
-    state.queries.said.keep(&symbol, &path, Saying { owner, text: text.into(), version });
+    state.queries.said.keep(&symbol, &path, OwnerAnswer { owner, text: text.into(), version });
 }
 
 pub fn answered_late(

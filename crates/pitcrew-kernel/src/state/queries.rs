@@ -27,7 +27,7 @@ pub struct Queries {
     pub due: BTreeSet<QueryId>,
     /// The cost of the ended queries of a plan.
     pub spent: BTreeMap<PlanId, u64>,
-    pub said: Said,
+    pub said: OwnerAnswers,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,14 +75,14 @@ pub struct Asker {
 
 /// The answers of owners, by name and path. An answer ends with a change of the owner's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    answers: BTreeMap<(String, String), Saying>,
+pub struct OwnerAnswers {
+    answers: BTreeMap<(String, String), OwnerAnswer>,
     /// Oldest first.
     order: VecDeque<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct OwnerAnswer {
     pub owner: WorkerId,
     pub text: String,
     /// The last snapshot of the owner's checkout.
@@ -91,12 +91,12 @@ pub struct Saying {
 
 pub type Version = (AttemptId, CommitId);
 
-impl Said {
-    pub fn get(&self, symbol: &str, path: &str) -> Option<&Saying> {
+impl OwnerAnswers {
+    pub fn get(&self, symbol: &str, path: &str) -> Option<&OwnerAnswer> {
         self.answers.get(&(symbol.into(), path.into()))
     }
 
-    pub(crate) fn keep(&mut self, symbol: &str, path: &str, saying: Saying) {
+    pub(crate) fn keep(&mut self, symbol: &str, path: &str, saying: OwnerAnswer) {
         let key: (String, String) = (symbol.into(), path.into());
         self.order.retain(|it| *it != key);
         if self.order.len() == limits::QUERY_ANSWERS_KEPT_MAX
@@ -222,7 +222,7 @@ impl State {
     }
 
     /// Returns a kept answer, as long as it is valid.
-    pub fn said(&self, symbol: &str, path: &str) -> Option<&Saying> {
+    pub fn said(&self, symbol: &str, path: &str) -> Option<&OwnerAnswer> {
         let saying = self.queries.said.get(symbol, path)?;
         let attempt = &self.attempts[self.workers[saying.owner].attempt];
         (attempt.is_open() && self.version_of(saying.owner) == saying.version).then_some(saying)
