@@ -73,8 +73,8 @@ fn decide_command(
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
         Command::DecideRequest { request, verdict, reason, scope } => {
-            let ruling = decide_request::Ruling { verdict: *verdict, scope: *scope };
-            decide_request::decide(state, input, *request, ruling, reason.as_deref())
+            let decision = decide_request::Decision { verdict: *verdict, scope: *scope };
+            decide_request::decide(state, input, *request, decision, reason.as_deref())
         }
         Command::AnswerQuestion { request, text } => {
             answer_question::decide(state, input.actor, *request, text)

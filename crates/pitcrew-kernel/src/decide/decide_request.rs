@@ -10,7 +10,7 @@ use pitcrew_model::{
 
 /// The decision of a person and its scope.
 #[derive(Clone, Copy)]
-pub struct Ruling {
+pub struct Decision {
     pub verdict: Verdict,
     pub scope: GrantScope,
 }
@@ -19,7 +19,7 @@ pub fn decide(
     state: &State,
     input: &Input,
     request: RequestId,
-    ruling: Ruling,
+    decision: Decision,
     reason: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
     let (it, actor) = (state.request(request)?, input.actor);
@@ -30,7 +30,7 @@ pub fn decide(
     if !it.status.is_open() {
         return Err(state.closed(it));
     }
-    let verdict = ruling.verdict;
+    let verdict = decision.verdict;
     if verdict == Verdict::Approve {
         may_be_approved(state, it)?;
     }
@@ -66,8 +66,8 @@ pub fn decide(
         // The worker gets the answer when it has a slot again.
         (RequestKind::Budget(_), Verdict::Approve) | (RequestKind::ToolUse { .. }, _) => {}
     }
-    if verdict == Verdict::Approve && !ruling.scope.is_once() {
-        events.extend(grant::decide(state, it, ruling.scope, actor)?);
+    if verdict == Verdict::Approve && !decision.scope.is_once() {
+        events.extend(grant::decide(state, it, decision.scope, actor)?);
     }
     Ok(events)
 }
