@@ -153,7 +153,7 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::QueryLimitsApplied { limits } => state.queries.limits = *limits,
         Event::QueryAsked { query, worker, symbol, context, via, until, nonce } => {
             let (query, worker, via, until) = (*query, *worker, *via, *until);
-            let asked = query::Asked { query, worker, symbol, context, via, until, nonce };
+            let asked = query::NewQuery { query, worker, symbol, context, via, until, nonce };
             query::asked(state, &asked);
         }
         Event::QueryRouted { query, owner, message, .. } => {

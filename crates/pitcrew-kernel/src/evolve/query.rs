@@ -11,7 +11,7 @@ use pitcrew_model::{
     limits,
 };
 
-pub struct Asked<'a> {
+pub struct NewQuery<'a> {
     pub query: QueryId,
     pub worker: WorkerId,
     pub symbol: &'a str,
@@ -21,7 +21,7 @@ pub struct Asked<'a> {
     pub nonce: &'a str,
 }
 
-pub fn asked(state: &mut State, asked: &Asked<'_>) {
+pub fn asked(state: &mut State, asked: &NewQuery<'_>) {
     let row = Query {
         id: asked.query,
         worker: asked.worker,
