@@ -5,7 +5,7 @@
 
 use super::{
     BaseCheck, Checkout, Process, Regions, Resumption, State, Worker,
-    budget::{Asking, Standing},
+    budget::{CapRequest, Standing},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -101,8 +101,8 @@ impl Agenda {
     /// Returns whether the change affects who may continue.
     pub fn set_caps(&mut self, scope: BudgetScope, it: Standing) -> bool {
         set(&mut self.near_caps, scope, it.near);
-        set(&mut self.caps_to_ask, scope, it.asking == Asking::Due);
-        set(&mut self.caps_to_withdraw, scope, it.asking == Asking::Needless);
+        set(&mut self.caps_to_ask, scope, it.asking == CapRequest::Due);
+        set(&mut self.caps_to_withdraw, scope, it.asking == CapRequest::Needless);
         set(&mut self.over_caps, scope, it.over)
     }
 

@@ -13,12 +13,12 @@ pub struct Standing {
     /// Little is left, without a warning so far.
     pub near: bool,
     pub over: bool,
-    pub asking: Asking,
+    pub asking: CapRequest,
 }
 
 /// Whether a person is asked only when a worker would use more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum CapRequest {
     Fits,
     Due,
     Needless,
@@ -168,9 +168,9 @@ impl State {
         let near = runs && budget.near(scope, &self.caps_given(scope)).is_some();
         let over = runs && budget.over(scope).is_some();
         let asking = match (budget.request.is_some(), self.wants_more(scope)) {
-            (false, true) if over => Asking::Due,
-            (true, false) => Asking::Needless,
-            (true | false, true) | (false, false) => Asking::Fits,
+            (false, true) if over => CapRequest::Due,
+            (true, false) => CapRequest::Needless,
+            (true | false, true) | (false, false) => CapRequest::Fits,
         };
         self.agenda.set_caps(scope, Standing { near, over, asking })
     }
