@@ -45,7 +45,7 @@ pub struct MessageState {
 /// The mailbox of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mailbox {
-    queue: BTreeSet<Place>,
+    queue: BTreeSet<QueuePosition>,
     pub delivered: BTreeSet<MessageId>,
     /// The messages of a person to earlier workers, the newest last.
     pub said: VecDeque<String>,
@@ -54,10 +54,10 @@ pub struct Mailbox {
 }
 
 /// The reading order: critical ones first, the others by the time from which they are high.
-pub type Place = (bool, Timestamp, MessageId);
+pub type QueuePosition = (bool, Timestamp, MessageId);
 
 impl MessageState {
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> QueuePosition {
         (self.message.priority != Priority::Critical, self.presses_at, self.message.id)
     }
 }
