@@ -8,7 +8,7 @@ use pitcrew_model::{
     RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp, ToolUse,
     TurnCause, Usage, Work, WorkerId, WorkerStatus,
 };
-use pitcrew_views::{Board, Inbox, Messages, Scope, Summary, WantedMessages, line, names};
+use pitcrew_views::{Board, Inbox, MessageFilter, Messages, Scope, Summary, line, names};
 use proptest::prelude::*;
 
 const ESCAPE: char = '\u{1b}';
@@ -360,7 +360,7 @@ proptest! {
         }
         let shown = inbox.view(&board);
         prop_assert_eq!(shown.open.len(), inbox.open_count());
-        let shown = messages.view(&board, &WantedMessages::default());
+        let shown = messages.view(&board, &MessageFilter::default());
         let text = serde_json::to_string(&shown).expect("it can be encoded");
         prop_assert_eq!(&shown, &serde_json::from_str(&text).expect("it can be read"));
         prop_assert!(shown.messages.iter().all(|it| !it.message.content.contains(ESCAPE)));
