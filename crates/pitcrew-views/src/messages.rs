@@ -33,7 +33,7 @@ struct Row {
 
 /// A filter of messages. Empty: all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MessageFilter {
     pub plan: Option<PlanId>,
     /// Sent by it, addressed to it, or read by it.
     pub worker: Option<WorkerId>,

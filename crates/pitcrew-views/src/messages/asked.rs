@@ -1,6 +1,6 @@
 //! Questions of agents to a person: requests in the inbox, and part of the conversation.
 
-use super::Wanted;
+use super::MessageFilter;
 use crate::{board::Board, plain};
 use pitcrew_model::{
     Actor, Entry, Event, PlanId, RequestId, RequestKind, RequestStatus, TaskId, Timestamp, WorkerId,
@@ -72,7 +72,7 @@ impl Questions {
     }
 
     /// A filter by message status excludes questions.
-    pub fn view(&self, board: &Board, wanted: &Wanted) -> Vec<QuestionView> {
+    pub fn view(&self, board: &Board, wanted: &MessageFilter) -> Vec<QuestionView> {
         let is_wanted = |it: &&QuestionView| {
             wanted.status.is_none()
                 && wanted.plan.is_none_or(|plan| it.plan == plan)

@@ -1,6 +1,6 @@
 //! Joins messages with display names, and measures their delivery.
 
-use super::{Messages, QuestionView, Row, Wanted};
+use super::{MessageFilter, Messages, QuestionView, Row};
 use crate::{board::Board, plain};
 use pitcrew_model::{Message, MessageStatus, Party, Priority, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub struct Took {
 }
 
 impl Messages {
-    pub fn view(&self, board: &Board, wanted: &Wanted) -> MessagesView {
+    pub fn view(&self, board: &Board, wanted: &MessageFilter) -> MessagesView {
         let rows: Vec<&Row> = self.rows.values().filter(|it| it.is_wanted(wanted)).collect();
         let newest = &rows[rows.len().saturating_sub(LISTED_MAX)..];
         MessagesView {
@@ -74,7 +74,7 @@ impl Messages {
 }
 
 impl Row {
-    fn is_wanted(&self, wanted: &Wanted) -> bool {
+    fn is_wanted(&self, wanted: &MessageFilter) -> bool {
         let of = |it: WorkerId| {
             let party = Party::Worker(it);
             self.message.from == party || self.message.to == party || self.reader == Some(it)
