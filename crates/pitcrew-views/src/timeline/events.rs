@@ -1,7 +1,7 @@
 //! The text of each event.
 
 use super::{
-    line::{About, Said},
+    line::{About, LineDraft},
     messages, queries, results,
 };
 use crate::{
@@ -16,7 +16,7 @@ use pitcrew_model::{
 use std::fmt::Display;
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
-pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
+pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
     let said = match &entry.event {
         Event::AgentsMaxSet { count } => slots(*count),
         Event::PlanCreated { plan, status, actor, .. } => {
@@ -178,11 +178,11 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
     Some(said)
 }
 
-fn by(actor: Actor, about: About, text: impl Into<String>) -> Said {
-    Said::new(actor, about, text)
+fn by(actor: Actor, about: About, text: impl Into<String>) -> LineDraft {
+    LineDraft::new(actor, about, text)
 }
 
-fn by_us(about: About, text: impl Into<String>) -> Said {
+fn by_us(about: About, text: impl Into<String>) -> LineDraft {
     by(Actor::Orchestrator, about, text)
 }
 
@@ -190,7 +190,7 @@ fn handed_out(task: TaskId, spec: &TaskSpec) -> String {
     format!("hands {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
 }
 
-fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
+fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> LineDraft {
     let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
     by(actor, About::Request(request), format!("{request}: {}", inbox::title(kind)))
 }
@@ -207,7 +207,7 @@ fn held(backend: &str, until: Timestamp, now: Timestamp, reason: &str) -> String
     format!("the limit of {backend} is used up until {until}: {reason}")
 }
 
-fn worked_on(worker: WorkerId, away_ms: u64) -> Said {
+fn worked_on(worker: WorkerId, away_ms: u64) -> LineDraft {
     let away = duration(away_ms);
     by_us(About::Worker(worker), format!("its agent worked on while nobody was there, for {away}"))
 }
@@ -264,7 +264,7 @@ fn worker_moved(
     from: WorkerStatus,
     to: WorkerStatus,
     reason: &str,
-) -> Option<Said> {
+) -> Option<LineDraft> {
     let told = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
     if !told {
         return None;
@@ -272,11 +272,11 @@ fn worker_moved(
     Some(by_us(About::Worker(worker), format!("{worker} {}", moved(&from, &to, reason))))
 }
 
-fn slots(count: u32) -> Said {
+fn slots(count: u32) -> LineDraft {
     by(Actor::Person, About::Workspace, format!("max_agents is {count}"))
 }
 
-fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
+fn turn(worker: WorkerId, cause: &TurnCause) -> Option<LineDraft> {
     let text = match cause {
         TurnCause::Start => return None,
         TurnCause::Reminder => "reminded to say that it is done",
@@ -288,7 +288,7 @@ fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
     Some(by_us(About::Worker(worker), text))
 }
 
-fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> Said {
+fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> LineDraft {
     let word = match claim {
         Claim::Success => "done",
         Claim::Partial => "partly done",

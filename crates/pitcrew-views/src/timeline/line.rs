@@ -43,7 +43,7 @@ pub fn line(board: &Board, entry: &Entry) -> Option<Line> {
 }
 
 /// The text of an entry, before names are resolved.
-pub(super) struct Said {
+pub(super) struct LineDraft {
     pub actor: Actor,
     pub about: About,
     pub text: String,
@@ -65,7 +65,7 @@ pub(super) struct Subject {
     pub name: String,
 }
 
-impl Said {
+impl LineDraft {
     pub fn new(actor: Actor, about: About, text: impl Into<String>) -> Self {
         Self { actor, about, text: text.into() }
     }

@@ -1,6 +1,6 @@
 //! The text of the results of effects.
 
-use super::line::{About, Said};
+use super::line::{About, LineDraft};
 use crate::{Board, plain, words::counted};
 use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason,
@@ -8,7 +8,7 @@ use pitcrew_model::{
 };
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of result")]
-pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
+pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
         EffectResult::PlanNotPrepared { plan, failure } => {
@@ -87,7 +87,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         | EffectResult::OracleAnswered { .. }
         | EffectResult::AttemptFailed { .. } => return None,
     };
-    Some(Said::new(Actor::Orchestrator, about, text))
+    Some(LineDraft::new(Actor::Orchestrator, about, text))
 }
 
 /// Without the path, because people use a copy.
