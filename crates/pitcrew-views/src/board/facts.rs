@@ -22,7 +22,7 @@ pub struct Board {
     pub(super) tasks: BTreeMap<TaskId, Task>,
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
-    pub(super) requests: BTreeMap<RequestId, Asked>,
+    pub(super) requests: BTreeMap<RequestId, RequestSource>,
     /// Backends that are held by a provider limit, and until when.
     pub(super) held: BTreeMap<String, Timestamp>,
     /// The last turn of each worker, and its usage so far.
@@ -105,7 +105,7 @@ pub(crate) struct Task {
 
 /// The origin of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestSource {
     pub plan: PlanId,
     pub task: Option<TaskId>,
     pub worker: Option<WorkerId>,
@@ -351,7 +351,7 @@ impl Board {
         self.tasks.get(&task)
     }
 
-    pub(crate) fn asked(&self, request: RequestId) -> Option<Asked> {
+    pub(crate) fn asked(&self, request: RequestId) -> Option<RequestSource> {
         self.requests.get(&request).copied()
     }
 

@@ -2,8 +2,8 @@
 
 use super::{
     facts::{
-        Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace, Step,
-        Task, Worker,
+        Activity, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace,
+        RequestSource, Step, Task, Worker,
     },
     queries::QueryTally,
 };
@@ -122,7 +122,7 @@ impl Board {
             Event::RequestOpened { request, plan, task, worker, kind } => {
                 let budget =
                     if let RequestKind::Budget(spending) = kind { Some(*spending) } else { None };
-                let asked = Asked { plan: *plan, task: *task, worker: *worker, budget };
+                let asked = RequestSource { plan: *plan, task: *task, worker: *worker, budget };
                 self.open_request(*request, asked);
             }
             Event::RequestMoved { request, to, .. } => self.move_request(*request, *to),
@@ -331,7 +331,7 @@ impl Board {
         self.edit_attempt(attempt, |it| it.step = step);
     }
 
-    fn open_request(&mut self, request: RequestId, asked: Asked) {
+    fn open_request(&mut self, request: RequestId, asked: RequestSource) {
         if self.requests.insert(request, asked).is_some() {
             return;
         }
