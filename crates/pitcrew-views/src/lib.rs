@@ -21,8 +21,8 @@ pub use board::{
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{
-    MessageFilter, MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd, QuestionView,
-    Took,
+    DurationStats, MessageFilter, MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd,
+    QuestionView,
 };
 pub use permissions::{Granted, HeldGrant, PermissionsView};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};

@@ -6,7 +6,7 @@ mod asked;
 mod view;
 
 pub use asked::{QuestionEnd, QuestionView};
-pub use view::{MessageMetrics, MessageView, MessagesView, Took};
+pub use view::{DurationStats, MessageMetrics, MessageView, MessagesView};
 
 use pitcrew_model::{Entry, Event, Message, MessageId, MessageStatus, PlanId, Timestamp, WorkerId};
 use std::collections::BTreeMap;

@@ -47,13 +47,13 @@ pub struct MessageMetrics {
     pub depth: BTreeMap<Priority, u64>,
     pub counts: BTreeMap<MessageStatus, u64>,
     /// From sending to the prompt.
-    pub wait: Took,
+    pub wait: DurationStats,
     /// From the prompt to the end of that turn.
-    pub processing: Took,
+    pub processing: DurationStats,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
+pub struct DurationStats {
     pub count: u64,
     pub p50_ms: u64,
     pub p99_ms: u64,
@@ -122,12 +122,12 @@ fn metrics(rows: &[&Row]) -> MessageMetrics {
             processings.push(ended_at.since(delivered_at));
         }
     }
-    metrics.wait = Took::of(waits);
-    metrics.processing = Took::of(processings);
+    metrics.wait = DurationStats::of(waits);
+    metrics.processing = DurationStats::of(processings);
     metrics
 }
 
-impl Took {
+impl DurationStats {
     fn of(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1));
