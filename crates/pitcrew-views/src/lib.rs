@@ -24,6 +24,6 @@ pub use messages::{
     DurationStats, MessageFilter, MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd,
     QuestionView,
 };
-pub use permissions::{Granted, HeldGrant, PermissionsView};
+pub use permissions::{ActiveGrant, Granted, PermissionsView};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Granted {
     matrix: Matrix,
-    held: BTreeMap<GrantId, HeldGrant>,
+    held: BTreeMap<GrantId, ActiveGrant>,
 }
 
 /// An active grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldGrant {
+pub struct ActiveGrant {
     /// Control characters are escaped.
     pub grant: Grant,
     /// The request that created it.
@@ -28,7 +28,7 @@ pub struct PermissionsView {
     /// The applied matrix.
     pub matrix: Matrix,
     /// Oldest first.
-    pub grants: Vec<HeldGrant>,
+    pub grants: Vec<ActiveGrant>,
 }
 
 impl Granted {
@@ -39,7 +39,7 @@ impl Granted {
         } else if let Event::GrantGiven { grant, request, actor } = &entry.event {
             let (request, given_by, given_at) = (*request, *actor, entry.at);
             let grant = safe(grant);
-            self.held.insert(grant.id, HeldGrant { grant, request, given_by, given_at });
+            self.held.insert(grant.id, ActiveGrant { grant, request, given_by, given_at });
         } else if let Event::GrantRevoked { grant, .. } = &entry.event {
             self.held.remove(grant);
         }
