@@ -22,7 +22,7 @@ pub use command::{Accepted, Created, Refused};
 pub use garbage::{DroppableSnapshots, GarbagePreview, KeptCheckout, RemovableCheckout};
 pub use health::{API_VERSION, Health, ShuttingDown, Tier, VersionMismatch};
 pub use known::Known;
-pub use mcp::{MCP_ASK_EVERY_MS, McpAddress, McpAsked};
+pub use mcp::{MCP_ASK_EVERY_MS, McpAddress, McpRequest};
 pub use problem::{Problem, ProblemCode};
 pub use stream::{EventLine, EventStreamLine, LogFact, LogLine, LogSource, LogStreamLine};
 pub use tool::{ToolNames, ToolReply};

@@ -7,7 +7,7 @@ pub const MCP_ASK_EVERY_MS: u64 = 2_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct McpAsked {
+pub struct McpRequest {
     /// 0: any free port. A port that is already open stays.
     pub port: u16,
 }

@@ -14,7 +14,7 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_api::{
-    MCP_ASK_EVERY_MS, McpAddress, McpAsked,
+    MCP_ASK_EVERY_MS, McpAddress, McpRequest,
     paths::{self, BoardQuery, EventsQuery},
 };
 use pitcrew_mcp::{Guest, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
@@ -58,7 +58,7 @@ impl Orchestrator for Bridge {
 /// again.
 async fn over_http(args: McpArgs, output: Output) -> Done {
     let client = Client::of(Workspace::here()?).await?;
-    let mut asked = McpAsked { port: args.port };
+    let mut asked = McpRequest { port: args.port };
     let token_file = write_token(&client.workspace)?;
     let mut told = false;
     loop {
@@ -82,7 +82,7 @@ async fn over_http(args: McpArgs, output: Output) -> Done {
 }
 
 /// Asks for the port again and again, so that it is kept. Returns when the orchestrator is gone.
-async fn keep(client: &Client, asked: &McpAsked) -> Result<(), Report> {
+async fn keep(client: &Client, asked: &McpRequest) -> Result<(), Report> {
     let mut stayed = std::pin::pin!(stay(client));
     loop {
         tokio::select! {
