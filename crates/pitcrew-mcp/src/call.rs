@@ -12,7 +12,7 @@ mod a2a;
 mod query;
 mod told;
 
-pub use a2a::{Spawn, SubtaskAsked, WorkspaceAsked};
+pub use a2a::{Spawn, SubtaskRequest, WorkspaceChoice};
 pub use names::Names;
 pub use orchestrator::TaskText;
 

@@ -10,7 +10,7 @@ mod catalogue;
 mod server;
 
 pub use answer::{ToolAnswer, ToolRefusal};
-pub use call::{Names, Spawn, SubtaskAsked, TaskText, ToolCall, ToolCallError, WorkspaceAsked};
+pub use call::{Names, Spawn, SubtaskRequest, TaskText, ToolCall, ToolCallError, WorkspaceChoice};
 pub use catalogue::{
     ADD_PLAN_TASK, AWAIT_SUBTASKS, CANCEL_TASK, COMPLETE_TASK, Changes, DECIDE_PERMISSIONS,
     DEPLOY_TASK, GET_SUBTASK_RESULTS, LIST_AGENTS, LIST_WORKERS, NOTIFY_ORCHESTRATOR,

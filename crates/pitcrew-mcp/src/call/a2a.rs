@@ -13,19 +13,19 @@ use serde_json::Value;
 /// Sub-tasks to spawn: all of them or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
-    pub subtasks: Vec<SubtaskAsked>,
+    pub subtasks: Vec<SubtaskRequest>,
     pub blocking: bool,
 }
 
 /// One sub-task as its parent describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubtaskAsked {
+pub struct SubtaskRequest {
     pub agent: AgentRef,
     pub prompt: String,
     pub expected_output: String,
     pub model: Option<String>,
     /// Absent: derived from `target_files` and the kind of work.
-    pub workspace: Option<WorkspaceAsked>,
+    pub workspace: Option<WorkspaceChoice>,
     pub target_files: Vec<RepoPath>,
     pub timeout_ms: Option<u64>,
     pub script: Option<String>,
@@ -34,7 +34,7 @@ pub struct SubtaskAsked {
 
 /// The workspace mode of a sub-task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkspaceAsked {
+pub enum WorkspaceChoice {
     ReadOnly,
     Isolated,
     Shared,
@@ -67,13 +67,13 @@ fn blocking(arguments: &Arguments) -> Result<bool, ToolCallError> {
     Ok(flag.unwrap_or(false))
 }
 
-fn subtask(arguments: &Arguments) -> Result<SubtaskAsked, ToolCallError> {
+fn subtask(arguments: &Arguments) -> Result<SubtaskRequest, ToolCallError> {
     let (script, command) =
         (arguments.text("script", &["script"])?, arguments.text("command", &["command", "cmd"])?);
     let prompt = arguments.text("prompt", &["prompt", "task", "instructions", "description"])?;
     let prompt = prompt.or_else(|| command.clone().or_else(|| script.clone()));
     let missing = || arguments.missing("prompt", "a non-empty string");
-    Ok(SubtaskAsked {
+    Ok(SubtaskRequest {
         agent: agent(arguments)?,
         prompt: prompt.ok_or_else(missing)?,
         expected_output: arguments
@@ -95,14 +95,14 @@ fn agent(arguments: &Arguments) -> Result<AgentRef, ToolCallError> {
     agent.ok_or_else(|| arguments.wrong("agent", value, "a name from `a2a_list_agents`"))
 }
 
-fn workspace(arguments: &Arguments) -> Result<Option<WorkspaceAsked>, ToolCallError> {
+fn workspace(arguments: &Arguments) -> Result<Option<WorkspaceChoice>, ToolCallError> {
     let Some(value) = arguments.find(&["workspace", "workspacemode", "mode"]) else {
         return Ok(None);
     };
     match letters(value.as_str().unwrap_or_default()).as_str() {
-        "readonly" | "read" => Ok(Some(WorkspaceAsked::ReadOnly)),
-        "isolated" | "isolate" | "worktree" => Ok(Some(WorkspaceAsked::Isolated)),
-        "shared" | "share" => Ok(Some(WorkspaceAsked::Shared)),
+        "readonly" | "read" => Ok(Some(WorkspaceChoice::ReadOnly)),
+        "isolated" | "isolate" | "worktree" => Ok(Some(WorkspaceChoice::Isolated)),
+        "shared" | "share" => Ok(Some(WorkspaceChoice::Shared)),
         _ => {
             let allowed = "one of `read_only`, `isolated`, `shared`";
             Err(arguments.wrong("workspace", value, allowed))

@@ -2,7 +2,7 @@
 //! wait is over.
 
 use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
-use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
+use pitcrew_mcp::{Spawn, SubtaskRequest, ToolAnswer, WorkspaceChoice};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
     SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, WorkspaceMode, limits,
@@ -245,13 +245,13 @@ pub fn secret() -> Result<String, Refused> {
 pub async fn known_agents(
     calling: &Calling<'_>,
     spawn: &Spawn,
-) -> Result<Vec<SubtaskAsked>, Refused> {
+) -> Result<Vec<SubtaskRequest>, Refused> {
     let desk = calling.doors.desk.clone();
     let agents = tokio::task::spawn_blocking(move || desk.agents()).await.unwrap_or_default();
     spawn.subtasks.iter().map(|it| known_agent(it, &agents)).collect()
 }
 
-fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked, Refused> {
+fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskRequest, Refused> {
     let find = |name: &Option<String>| {
         name.as_ref().and_then(|name| agents.iter().find(|it| it.name == *name))
     };
@@ -314,7 +314,11 @@ fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath
 }
 
 /// Whoever would only fail at once is not asked.
-fn can_start(program: &AgentRow, asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<(), Refused> {
+fn can_start(
+    program: &AgentRow,
+    asked: &SubtaskRequest,
+    agents: &[AgentRow],
+) -> Result<(), Refused> {
     let is_mute = program.needs_script && asked.script.is_none();
     let mute = "it has no model; send a `script`, or ask the person to configure a model";
     let obstacle = program.obstacle.as_deref().or(is_mute.then_some(mute));
@@ -326,7 +330,7 @@ fn can_start(program: &AgentRow, asked: &SubtaskAsked, agents: &[AgentRow]) -> R
     Err(Refused::Told(format!("`{name}` cannot start: {obstacle}; ready agents: {ready}")))
 }
 
-pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
+pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {
     let prompt = asked.prompt.clone();
     let work = match (&asked.script, &asked.command) {
         (Some(script), _) => TaskWork::Script { prompt, script: script.clone() },
@@ -334,13 +338,13 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
         (None, None) => TaskWork::Prompt { prompt },
     };
     let workspace = match asked.workspace {
-        Some(WorkspaceAsked::ReadOnly) => WorkspaceMode::ReadOnly,
-        Some(WorkspaceAsked::Shared) => WorkspaceMode::Shared,
+        Some(WorkspaceChoice::ReadOnly) => WorkspaceMode::ReadOnly,
+        Some(WorkspaceChoice::Shared) => WorkspaceMode::Shared,
         // Words may be a question; a program is there to change something.
         None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
             WorkspaceMode::ReadOnly
         }
-        Some(WorkspaceAsked::Isolated) | None => WorkspaceMode::Isolated,
+        Some(WorkspaceChoice::Isolated) | None => WorkspaceMode::Isolated,
     };
     SubtaskSpec {
         kind: SubtaskKind::Delegate,
