@@ -15,7 +15,7 @@ impl ToolAnswer {
     /// Removes null values, because not every client accepts them.
     pub fn new(text: impl Into<String>, structured: Map<String, Value>) -> Self {
         let mut structured = Value::Object(structured);
-        leave_nulls_out(&mut structured);
+        remove_nulls(&mut structured);
         let structured = match structured {
             Value::Object(structured) => structured,
             Value::Null
@@ -28,13 +28,13 @@ impl ToolAnswer {
     }
 }
 
-fn leave_nulls_out(value: &mut Value) {
+fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(entries) => {
             entries.retain(|_, it| !it.is_null());
-            entries.values_mut().for_each(leave_nulls_out);
+            entries.values_mut().for_each(remove_nulls);
         }
-        Value::Array(items) => items.iter_mut().for_each(leave_nulls_out),
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

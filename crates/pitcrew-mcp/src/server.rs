@@ -1,6 +1,6 @@
 //! The MCP server. Only this module uses the server side of the MCP library.
 
-mod mistake;
+mod invalid_message;
 mod lines;
 mod http;
 
@@ -125,7 +125,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         // clients hide protocol errors.
         let tool = catalogue::canonical_name(&request.name).unwrap_or(&request.name);
         let called = self.orchestrator.call(tool, arguments);
-        let result = match told_of_progress(called, &context).await {
+        let result = match with_progress(called, &context).await {
             Ok(ToolAnswer { text, structured }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(Value::Object(structured));
@@ -206,7 +206,7 @@ Follow a plan with orchestrator_list_workers. Call it again until the plan has e
 You cannot approve or land. When a plan is done, tell the person its id, and that `pitcrew land` merges it into their branch.";
 
 /// Waits for the call, and sends progress to a client that requested it.
-async fn told_of_progress<T>(
+async fn with_progress<T>(
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
 ) -> T {

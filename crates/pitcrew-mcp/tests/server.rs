@@ -32,7 +32,7 @@ impl Orchestrator for Reads {
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         match ToolCall::parse(tool, &arguments) {
             Ok(call) => Ok(call.acknowledgement()),
-            Err(mistake) => Err(ToolRefusal::new(mistake.to_string())),
+            Err(invalid_message) => Err(ToolRefusal::new(invalid_message.to_string())),
         }
     }
 }

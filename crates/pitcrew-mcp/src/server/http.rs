@@ -5,7 +5,7 @@
 
 use super::{
     Orchestrator, Server,
-    mistake::{Mistake, mistake},
+    invalid_message::{InvalidMessage, invalid_message},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
@@ -59,15 +59,15 @@ where
     let bytes = match collected.unwrap_or_else(late) {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
-            return told(StatusCode::PAYLOAD_TOO_LARGE, &Mistake::too_long(bytes_max));
+            return told(StatusCode::PAYLOAD_TOO_LARGE, &InvalidMessage::too_long(bytes_max));
         }
-        Err(error) => return told(StatusCode::BAD_REQUEST, &Mistake::torn(&*error)),
+        Err(error) => return told(StatusCode::BAD_REQUEST, &InvalidMessage::torn(&*error)),
     };
     let calls_itself_json = is_json(&parts.headers);
     let response = service.handle(Request::from_parts(parts, Full::new(bytes.clone()))).await;
     // The library reports an invalid message as an unsupported media type.
     if calls_itself_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        return told(StatusCode::BAD_REQUEST, &mistake(&bytes));
+        return told(StatusCode::BAD_REQUEST, &invalid_message(&bytes));
     }
     response
 }
@@ -77,8 +77,11 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|it| it.starts_with(JSON))
 }
 
-fn told(status: StatusCode, mistake: &Mistake) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = Response::new(Full::new(Bytes::from(mistake.answer())).boxed());
+fn told(
+    status: StatusCode,
+    invalid_message: &InvalidMessage,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(Bytes::from(invalid_message.answer())).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

@@ -3,7 +3,7 @@
 //! The library's own transport ignores a line that is not JSON, so its client waits forever. Here
 //! such a line is answered, and the session continues.
 
-use super::mistake::{Mistake, mistake};
+use super::invalid_message::{InvalidMessage, invalid_message};
 use bytes::{Bytes, BytesMut};
 use futures::SinkExt;
 use rmcp::{
@@ -49,8 +49,8 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
         }
     }
 
-    fn answer(&mut self, mistake: &Mistake) {
-        let line = mistake.answer();
+    fn answer(&mut self, invalid_message: &InvalidMessage) {
+        let line = invalid_message.answer();
         self.answering = Some(Box::pin(write(self.writer.clone(), line)));
     }
 }
@@ -64,13 +64,13 @@ async fn write<W: AsyncWrite + Unpin>(writer: Writer<W>, mut line: Vec<u8>) -> i
 }
 
 /// Parses a line; none if it needs no answer.
-fn read(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Mistake> {
+fn read(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, InvalidMessage> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
     // The library knows which malformed notifications to ignore.
     let read = JsonRpcMessageCodec::default().decode_eof(&mut BytesMut::from(line));
-    read.map_err(|_| mistake(line))
+    read.map_err(|_| invalid_message(line))
 }
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
@@ -99,7 +99,7 @@ where
                 Ok(Some(line)) => match read(&line) {
                     Ok(Some(message)) => return Some(message),
                     Ok(None) => {}
-                    Err(mistake) => self.answer(&mistake),
+                    Err(invalid_message) => self.answer(&invalid_message),
                 },
                 Ok(None) => {
                     self.buffer.reserve(READ_BYTES);
@@ -112,7 +112,7 @@ where
                     }
                 }
                 Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
-                    self.answer(&Mistake::too_long(LINE_BYTES_MAX));
+                    self.answer(&InvalidMessage::too_long(LINE_BYTES_MAX));
                 }
                 Err(AnyDelimiterCodecError::Io(_)) => return None,
             }

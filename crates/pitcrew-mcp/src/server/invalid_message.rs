@@ -6,7 +6,7 @@ use std::error::Error;
 
 /// Why bytes are not a message.
 #[derive(Debug)]
-pub struct Mistake {
+pub struct InvalidMessage {
     code: ErrorCode,
     message: String,
     /// Null if the request is unknown.
@@ -14,9 +14,9 @@ pub struct Mistake {
 }
 
 /// Returns why `bytes`, which are known to be invalid, are not a message.
-pub fn mistake(bytes: &[u8]) -> Mistake {
+pub fn invalid_message(bytes: &[u8]) -> InvalidMessage {
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) => Mistake {
+        Ok(value) => InvalidMessage {
             code: ErrorCode::INVALID_REQUEST,
             message: "not an MCP message; send one object with `jsonrpc` (\"2.0\"), `id`, \
                       `method` and, if the method takes parameters, an object `params`"
@@ -26,7 +26,7 @@ pub fn mistake(bytes: &[u8]) -> Mistake {
                 Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Value::Null,
             },
         },
-        Err(error) => Mistake {
+        Err(error) => InvalidMessage {
             code: ErrorCode::PARSE_ERROR,
             message: format!("not JSON: {error}; send one JSON-RPC message in UTF-8"),
             id: Value::Null,
@@ -34,7 +34,7 @@ pub fn mistake(bytes: &[u8]) -> Mistake {
     }
 }
 
-impl Mistake {
+impl InvalidMessage {
     pub fn too_long(bytes_max: usize) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
