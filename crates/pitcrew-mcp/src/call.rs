@@ -10,7 +10,7 @@ mod orchestrator;
 mod plan_text;
 mod a2a;
 mod query;
-mod told;
+mod acknowledgement;
 
 pub use a2a::{Spawn, SubtaskRequest, WorkspaceChoice};
 pub use names::Names;
