@@ -17,4 +17,6 @@ pub use catalogue::{
     PULL_SUBTASK_CHANGES, QUERY, RETRY_TASK, Role, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS,
     SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning, ToolInfo, canonical_name, tools, visible,
 };
-pub use server::{Guest, HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio};
+pub use server::{
+    ClientKind, HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio,
+};

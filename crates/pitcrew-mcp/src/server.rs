@@ -36,7 +36,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// The kind of client. Decides the instructions at the start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guest {
+pub enum ClientKind {
     /// A worker on a task or a sub-task.
     Worker,
     /// A person's own agent, from outside.
@@ -45,7 +45,7 @@ pub enum Guest {
 
 /// The receiver of calls. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
-    fn guest(&self) -> Guest;
+    fn client_kind(&self) -> ClientKind;
 
     /// Returns the tools that the caller sees.
     fn visible(&self) -> impl Future<Output = Vec<&'static ToolInfo>> + Send;
@@ -93,9 +93,9 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
-            .with_instructions(match self.orchestrator.guest() {
-                Guest::Worker => WORKER_INSTRUCTIONS,
-                Guest::Client => CLIENT_INSTRUCTIONS,
+            .with_instructions(match self.orchestrator.client_kind() {
+                ClientKind::Worker => WORKER_INSTRUCTIONS,
+                ClientKind::Client => CLIENT_INSTRUCTIONS,
             })
     }
 

@@ -1,7 +1,7 @@
 //! Any bytes of an agent: it gets an error, and the session continues or ends.
 
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use pitcrew_model::limits;
@@ -38,8 +38,8 @@ fn any_call_is_parsed_or_refused() {
 struct Listener;
 
 impl Orchestrator for Listener {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {

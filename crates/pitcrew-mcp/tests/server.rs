@@ -1,7 +1,7 @@
 //! The tools over MCP, with the official client on the other end of a pipe.
 
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use rmcp::{
@@ -18,10 +18,10 @@ const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
 struct Reads(Role);
 
 impl Orchestrator for Reads {
-    fn guest(&self) -> Guest {
+    fn client_kind(&self) -> ClientKind {
         match self.0 {
-            Role::Worker { .. } | Role::Subtask { .. } => Guest::Worker,
-            Role::Client { .. } => Guest::Client,
+            Role::Worker { .. } | Role::Subtask { .. } => ClientKind::Worker,
+            Role::Client { .. } => ClientKind::Client,
         }
     }
 
@@ -146,8 +146,8 @@ struct Waits {
 }
 
 impl Orchestrator for Waits {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {

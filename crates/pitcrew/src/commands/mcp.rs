@@ -17,7 +17,7 @@ use pitcrew_api::{
     MCP_ASK_EVERY_MS, McpAddress, McpRequest,
     paths::{self, BoardQuery, EventsQuery},
 };
-use pitcrew_mcp::{Guest, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
+use pitcrew_mcp::{ClientKind, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
 use serde_json::{Value, json};
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration};
 use tokio::time::sleep;
@@ -37,8 +37,8 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
-    fn guest(&self) -> Guest {
-        self.door.guest()
+    fn client_kind(&self) -> ClientKind {
+        self.door.client_kind()
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
