@@ -16,7 +16,7 @@ mod zones;
 
 pub use mail::Mail;
 pub use queries::Queries;
-pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
+pub use rows::{Attempt, Budget, Plan, Process, Request, SubtaskRow, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{

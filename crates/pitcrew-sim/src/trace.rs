@@ -1,6 +1,6 @@
 //! Formats inputs and events for people.
 
-use crate::world::Said;
+use crate::world::PendingInput;
 use pitcrew_model::{Entry, InputBody, Signal};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 const TEXT_CHARS_MAX: usize = 40;
 
 /// Formats an input as one line.
-pub fn said(said: &Said) -> String {
+pub fn said(said: &PendingInput) -> String {
     let what = match &said.body {
         InputBody::Command(command) => words("command", command),
         InputBody::Signal(signal) => heard(signal),

@@ -32,7 +32,7 @@ pub struct World {
     /// When the standing rules were last applied. A rejection applies none.
     pub settled_at: Timestamp,
     /// Inputs that were sent and not yet processed.
-    pub inbox: Vec<Said>,
+    pub inbox: Vec<PendingInput>,
     /// Effects that drivers are carrying out.
     pub running: BTreeMap<EffectId, Running>,
     /// Results of drivers, to be repeated later.
@@ -56,7 +56,7 @@ pub struct World {
 }
 
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PendingInput {
     pub actor: Actor,
     pub body: InputBody,
 }
@@ -107,7 +107,7 @@ impl World {
     }
 
     pub fn say(&mut self, actor: Actor, body: InputBody) {
-        self.inbox.push(Said { actor, body });
+        self.inbox.push(PendingInput { actor, body });
     }
 
     pub fn signal(&mut self, signal: Signal) {
@@ -133,7 +133,7 @@ impl World {
             self.line(|| format!("> {}", trace::said(it)));
         }
         let (at, before) = (self.now, self.ledger.seq);
-        let input = |it: &Said| Input { at, actor: it.actor, body: it.body.clone() };
+        let input = |it: &PendingInput| Input { at, actor: it.actor, body: it.body.clone() };
         let inputs: Vec<Input> = said.iter().map(input).collect();
         self.slots_before = invariants::slots_used(self.state()).max(self.state().agents_max);
         self.processes_before =
@@ -150,7 +150,13 @@ impl World {
         }
     }
 
-    fn committed(&mut self, said: Vec<Said>, done: &Committed, before: u64, refusal: Refusal) {
+    fn committed(
+        &mut self,
+        said: Vec<PendingInput>,
+        done: &Committed,
+        before: u64,
+        refusal: Refusal,
+    ) {
         self.counters.events += done.entries.len() as u64;
         self.raise_limits(&done.entries);
         self.check_durable(done, before);
@@ -179,7 +185,7 @@ impl World {
     }
 
     /// Keeps the inputs that drivers send only once until there is room.
-    fn keep_what_is_said_once(&mut self, said: Vec<Said>) {
+    fn keep_what_is_said_once(&mut self, said: Vec<PendingInput>) {
         self.inbox = said.into_iter().filter(|it| is_said_once(&it.body)).collect();
     }
 
@@ -208,7 +214,7 @@ impl World {
         }
     }
 
-    fn accepted(&mut self, said: &Said, entries: &[Entry]) {
+    fn accepted(&mut self, said: &PendingInput, entries: &[Entry]) {
         let InputBody::Command(command) = &said.body else { return };
         if let Command::LandPlan { approval, .. } = command {
             self.check_landing(said.actor, *approval, entries);
@@ -236,7 +242,7 @@ impl World {
         hold!(!early, "a plan is landed when a person agreed", "after {}", self.ledger.seq);
     }
 
-    fn rejected(&mut self, said: &Said, rejection: &Rejection) {
+    fn rejected(&mut self, said: &PendingInput, rejection: &Rejection) {
         if matches!(said.body, InputBody::Command(_)) {
             self.counters.count(Fault::Refused);
         }
@@ -327,7 +333,7 @@ impl World {
         }
     }
 
-    pub fn count_lost(&mut self, said: &[Said]) {
+    pub fn count_lost(&mut self, said: &[PendingInput]) {
         for it in said {
             if matches!(it.body, InputBody::Signal(Signal::EffectEnded { .. })) {
                 self.counters.count(Fault::ResultLost);

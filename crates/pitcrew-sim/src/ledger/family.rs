@@ -1,6 +1,6 @@
 //! Sub-tasks: within the limits, delivered once, and never left behind.
 
-use super::{Ledger, Part, Process, Task, place};
+use super::{Ledger, Process, SubtaskRow, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
     Actor, AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
@@ -72,7 +72,7 @@ impl Ledger {
         if is_named && workspace != WorkspaceMode::ReadOnly {
             self.check_given(parent, task, &spec.region);
         }
-        let part = Part { parent, depth, workspace, is_named, unheard: false, pulled: false };
+        let part = SubtaskRow { parent, depth, workspace, is_named, unheard: false, pulled: false };
         let row = Task {
             part: Some(part),
             deployed: true,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub struct Mail {
-    pub letters: Vec<Letter>,
+    pub letters: Vec<MessageRow>,
     /// Whether the last turn of a worker ended well.
     pub well: BTreeMap<WorkerId, bool>,
     pub sent_count: u64,
@@ -21,7 +21,7 @@ pub struct Mail {
 }
 
 #[derive(Debug)]
-pub struct Letter {
+pub struct MessageRow {
     pub from: Party,
     pub to: Party,
     /// The task whose mailbox contains it.
@@ -39,7 +39,7 @@ pub struct Letter {
     pub answered_by_reader: bool,
 }
 
-impl Letter {
+impl MessageRow {
     fn waits(&self, at: Timestamp) -> bool {
         self.status == MessageStatus::Queued && self.expires_at.is_none_or(|it| it > at)
     }
@@ -59,7 +59,7 @@ impl Ledger {
 
     pub(super) fn message_queued(&mut self, message: &Message) {
         let (id, task) = (message.id, self.mailbox_of(message.to));
-        let same = |it: &Letter| it.task == task && it.key.is_some() && it.key == message.key;
+        let same = |it: &MessageRow| it.task == task && it.key.is_some() && it.key == message.key;
         let again = task.is_some() && self.mail.letters.iter().any(same);
         hold!(!again, "a message that is sent again is queued once", "{id}");
         if let (MessageKind::Answer, Some(question)) = (message.kind, message.reply_to) {
@@ -81,7 +81,7 @@ impl Ledger {
             self.query_sent(message);
         }
         self.mail.sent_count += 1;
-        self.mail.letters.push(Letter {
+        self.mail.letters.push(MessageRow {
             from: message.from,
             to: message.to,
             task,
@@ -143,7 +143,7 @@ impl Ledger {
         let tries = row.tries_count < limits::MESSAGE_TRIES_MAX;
         hold!(tries, "a message is tried three times", "{id}");
         if row.priority != Priority::Critical {
-            let urgent = |it: &&Letter| {
+            let urgent = |it: &&MessageRow| {
                 it.task == Some(task) && it.priority == Priority::Critical && it.waits(self.at)
             };
             let passed = self.mail.letters.iter().find(urgent);

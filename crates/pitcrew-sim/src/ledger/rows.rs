@@ -57,7 +57,7 @@ pub struct Task {
     pub timeout_ms: u64,
     pub budget: Budget,
     /// Present for a sub-task.
-    pub part: Option<Part>,
+    pub part: Option<SubtaskRow>,
     /// Its agent and prompt.
     pub words: (String, String),
     /// Its target files.
@@ -66,7 +66,7 @@ pub struct Task {
 
 /// A sub-task.
 #[derive(Debug)]
-pub struct Part {
+pub struct SubtaskRow {
     pub parent: AttemptId,
     pub depth: u32,
     pub workspace: WorkspaceMode,
