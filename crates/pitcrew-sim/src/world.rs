@@ -18,7 +18,7 @@ use pitcrew_model::{
     InputBody, LandingStatus, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
 };
 use pitcrew_store::Journal;
-use pitcrew_writer::{Committed, Scope, Subject, Writer, is_said_once, over};
+use pitcrew_writer::{Committed, Scope, Subject, Writer, must_retry, over};
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -180,13 +180,13 @@ impl World {
                 Refusal::Busy => Fault::DiskBusy,
             });
             self.line(|| "       the disk takes nothing".into());
-            self.keep_what_is_said_once(said);
+            self.retry_inputs(said);
         }
     }
 
     /// Keeps the inputs that drivers send only once until there is room.
-    fn keep_what_is_said_once(&mut self, said: Vec<PendingInput>) {
-        self.inbox = said.into_iter().filter(|it| is_said_once(&it.body)).collect();
+    fn retry_inputs(&mut self, said: Vec<PendingInput>) {
+        self.inbox = said.into_iter().filter(|it| must_retry(&it.body)).collect();
     }
 
     /// Checks that acknowledged entries are on the disk, and published effects too.

@@ -13,4 +13,4 @@ mod full_disk;
 pub use order::{Order, Scope, over};
 pub use reissue::Reissue;
 pub use subject::{LOST, Subject};
-pub use writer::{Committed, Writer, is_said_once};
+pub use writer::{Committed, Writer, must_retry};

@@ -118,7 +118,7 @@ impl<J: Journal> Writer<J> {
 /// Returns whether an input has to be retried when the journal has no room. Drivers report only
 /// once. People get an error, ticks repeat, activity notes are not worth keeping, and the end of a
 /// turn repeats its usage.
-pub fn is_said_once(body: &InputBody) -> bool {
+pub fn must_retry(body: &InputBody) -> bool {
     match body {
         InputBody::Signal(
             Signal::EffectEnded { .. }
