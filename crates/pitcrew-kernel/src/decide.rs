@@ -169,13 +169,13 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             permission_asked::decide(state, *worker, call, tool, options)
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
-        Signal::UsageTold { worker, usage } => budget::told(state, *worker, *usage),
+        Signal::UsageReported { worker, usage } => budget::told(state, *worker, *usage),
         Signal::AccessBlocked { worker, place, access, path, bytes_saved } => {
             let (worker, place, access, bytes_saved) = (*worker, *place, *access, *bytes_saved);
             let blocked = out_of_zone::Blocked { worker, place, access, path, bytes_saved };
             out_of_zone::blocked(state, input.at, &blocked)
         }
-        Signal::QueryHeard { worker, nonce, symbol, context } => {
+        Signal::NeedLine { worker, nonce, symbol, context } => {
             let ask = ask_query::Ask { nonce, symbol, context, via: QueryVia::Need };
             out_of_zone::query(state, input.at, *worker, &ask)
         }

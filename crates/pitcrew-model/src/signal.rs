@@ -43,7 +43,7 @@ pub enum Signal {
     /// What the agent just did, in a few words.
     Activity { worker: WorkerId, note: String },
     /// The usage of the current turn so far. The end of the turn reports the total.
-    UsageTold { worker: WorkerId, usage: Usage },
+    UsageReported { worker: WorkerId, usage: Usage },
     /// The agent was refused a file outside its zone.
     AccessBlocked {
         worker: WorkerId,
@@ -56,7 +56,7 @@ pub enum Signal {
     },
     /// The agent's text contains a `NEED` line. Sent before the end of the turn. A repeated signal
     /// has the same `nonce`.
-    QueryHeard {
+    NeedLine {
         worker: WorkerId,
         nonce: String,
         symbol: String,

@@ -31,11 +31,11 @@ fn heard(signal: &Signal) -> String {
             format!("{worker} asks permission: {call}, {}", tool.kind)
         }
         Signal::Activity { worker, note } => format!("{worker} does: {note}"),
-        Signal::UsageTold { worker, usage } => format!("{worker} has used: {usage:?}"),
+        Signal::UsageReported { worker, usage } => format!("{worker} has used: {usage:?}"),
         Signal::AccessBlocked { worker, place, access, path, .. } => {
             format!("{worker} may not {access} {path}, at {place}")
         }
-        Signal::QueryHeard { worker, nonce, symbol, .. } => {
+        Signal::NeedLine { worker, nonce, symbol, .. } => {
             format!("{worker} needs {symbol}, nonce {nonce}")
         }
         Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.whose, it.offset),

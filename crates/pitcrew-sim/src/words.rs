@@ -315,7 +315,7 @@ impl World {
             count: 1,
             offset: usage.tokens_in % 500,
         }));
-        self.signal(Signal::UsageTold { worker, usage });
+        self.signal(Signal::UsageReported { worker, usage });
     }
 
     /// Accesses a file outside its zone, sometimes repeatedly, sometimes with a repeated signal.
@@ -328,7 +328,7 @@ impl World {
         if dice.one_in(2) {
             let (nonce, symbol) = (format!("need-{place}"), "Thing".into());
             let context = "core".into();
-            return self.signal(Signal::QueryHeard { worker, nonce, symbol, context });
+            return self.signal(Signal::NeedLine { worker, nonce, symbol, context });
         }
         let access = if dice.one_in(3) { Access::Write } else { Access::Read };
         let path = String::from(dice.pick(&["core/a", "core/b"]).expect("a path"));

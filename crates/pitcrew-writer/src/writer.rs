@@ -126,11 +126,11 @@ pub fn must_retry(body: &InputBody) -> bool {
             | Signal::AgentReattached { .. }
             | Signal::PermissionAsked { .. }
             | Signal::AccessBlocked { .. }
-            | Signal::QueryHeard { .. }
+            | Signal::NeedLine { .. }
             | Signal::EgressDecided(_)
             | Signal::AgentConfined { .. },
         ) => true,
-        InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
+        InputBody::Signal(Signal::Activity { .. } | Signal::UsageReported { .. })
         | InputBody::Command(_)
         | InputBody::Tick => false,
     }

@@ -17,7 +17,7 @@ pub fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
             worker: id(subject),
             confined: Confined { tier: tier(words), policy: "0a1b".into() },
         },
-        "uses" => Signal::UsageTold { worker: id(subject), usage: usage(words) },
+        "uses" => Signal::UsageReported { worker: id(subject), usage: usage(words) },
         "permit" => permission(id(subject), words),
         "blocked" => blocked(id(subject), words),
         "needs" => need(id(subject), words),
@@ -42,7 +42,7 @@ fn need(worker: WorkerId, words: &str) -> Signal {
     let mut words = words.split(' ').map(String::from);
     let (nonce, symbol) = (words.next().expect("a nonce"), words.next().expect("a symbol"));
     let context = words.next().unwrap_or_default();
-    Signal::QueryHeard { worker, nonce, symbol, context }
+    Signal::NeedLine { worker, nonce, symbol, context }
 }
 
 fn egress_of(subject: &str) -> EgressOf {

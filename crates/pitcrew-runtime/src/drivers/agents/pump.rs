@@ -34,7 +34,7 @@ pub async fn run(
                 events.answer_blocked(place).await;
                 continue;
             }
-            Event::Usage(usage) => Signal::UsageTold { worker, usage },
+            Event::Usage(usage) => Signal::UsageReported { worker, usage },
             Event::Exited(exit) => {
                 // What it said last counts, also when it said it while nobody was there.
                 turn_told(&agents, worker).await;
