@@ -21,7 +21,7 @@ pub struct ToolNames {
 }
 
 impl ToolReply {
-    pub fn told(text: impl Into<String>) -> Self {
+    pub fn ok(text: impl Into<String>) -> Self {
         Self { is_error: false, text: text.into(), structured: Map::new() }
     }
 

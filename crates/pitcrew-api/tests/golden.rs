@@ -253,7 +253,7 @@ fn plan_review_v1() {
 
 #[test]
 fn tool_answer_v1() {
-    check(&ToolReply::told("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
+    check(&ToolReply::ok("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
     check(
         &ToolReply::failed("there is no tool `x`"),
         &expect![[r#"{"is_error":true,"text":"there is no tool `x`"}"#]],

@@ -144,7 +144,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::TidyVault
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }) => {
-            panic!("nobody asked for {effect:?}")
+            panic!("unexpected effect: {effect:?}")
         }
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },
     }

@@ -169,7 +169,7 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             permission_asked::decide(state, *worker, call, tool, options)
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
-        Signal::UsageReported { worker, usage } => budget::told(state, *worker, *usage),
+        Signal::UsageReported { worker, usage } => budget::report_usage(state, *worker, *usage),
         Signal::AccessBlocked { worker, place, access, path, bytes_saved } => {
             let (worker, place, access, bytes_saved) = (*worker, *place, *access, *bytes_saved);
             let blocked = out_of_zone::Blocked { worker, place, access, path, bytes_saved };

@@ -197,7 +197,7 @@ pub fn read(state: &State, now: Timestamp, worker: WorkerId, last_words: &str) -
         }
     }
     let words = match text::tail(last_words.trim(), limits::OUTPUT_TAIL_BYTES) {
-        "" => alloc::format!("{worker} has read your question and said nothing to it."),
+        "" => alloc::format!("{worker} read your question and did not answer."),
         words => alloc::format!("{worker} gave no answer; its turn ended with: {words}"),
     };
     let answers = messages.iter().filter(waits).map(|it| Draft::answer(state, it.id, &words));

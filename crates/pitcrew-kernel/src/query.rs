@@ -21,7 +21,7 @@ use pitcrew_model::{
 /// Returns the events of a query that needs a decision.
 pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     if state.is_query_lost(it) {
-        return told(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
+        return deliver(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
     }
     match (&it.oracle, it.via) {
         (Some(OracleAnswer { found: true, text, bytes_saved, .. }), _) => {
@@ -30,13 +30,13 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
             if let Event::QueryEnded { tokens_saved, .. } = &mut event {
                 *tokens_saved = about_tokens(*bytes_saved);
             }
-            told(state, now, (event, draft))
+            deliver(state, now, (event, draft))
         }
         // A refused read needs no more than the index, and disturbs no worker.
-        (_, QueryVia::Read) => told(state, now, not_found(state, it)),
+        (_, QueryVia::Read) => deliver(state, now, not_found(state, it)),
         (_, QueryVia::Question) => ask_person(state, now, it, QueryOutcome::NotFound),
         (_, QueryVia::Tool | QueryVia::Need) => match waiting_owner(state, it) {
-            Some(owner) => told(state, now, in_a_circle(state, it, owner)),
+            Some(owner) => deliver(state, now, in_a_circle(state, it, owner)),
             None => ask_owner(state, now, it),
         },
     }
@@ -46,8 +46,9 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
 fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) -> Vec<Event> {
     let worker = &state.workers[it.worker];
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
-        let text = format!("{}{} No more questions are put to people.", missing(it), nearest(it));
-        return told(state, now, end(state, it, outcome, text, 0));
+        let text =
+            format!("{}{} You have sent too many questions to people.", missing(it), nearest(it));
+        return deliver(state, now, end(state, it, outcome, text, 0));
     }
     let text = format!("{}{}", missing(it), nearest(it));
     let (ended, _) = end(state, it, outcome, text, 0);
@@ -70,10 +71,10 @@ fn waiting_owner(state: &State, it: &Query) -> Option<WorkerId> {
 
 /// Asks the next live owner of the likely path, if there is one.
 fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
-    let Some(path) = it.path() else { return told(state, now, not_found(state, it)) };
+    let Some(path) = it.path() else { return deliver(state, now, not_found(state, it)) };
     if let Some(saying) = state.said(&it.symbol, path).filter(|said| said.owner != it.worker) {
         let outcome = QueryOutcome::Cached { owner: saying.owner };
-        return told(state, now, end(state, it, outcome, saying.text.clone(), 0));
+        return deliver(state, now, end(state, it, outcome, saying.text.clone(), 0));
     }
     let owners = owners::of(state, it, path);
     if let Some(owner) = owners.iter().find_map(owners::Owner::to_be_asked) {
@@ -82,15 +83,15 @@ fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
             Some(budget) => {
                 let (outcome, text) =
                     (QueryOutcome::OverBudget { budget }, over(state, it, budget));
-                told(state, now, end(state, it, outcome, text, 0))
+                deliver(state, now, end(state, it, outcome, text, 0))
             }
             None => put_to(state, now, it, owner),
         };
     }
-    let Some(owner) = owners.first() else { return told(state, now, not_found(state, it)) };
+    let Some(owner) = owners.first() else { return deliver(state, now, not_found(state, it)) };
     let outcome = QueryOutcome::NotAvailable { owner: owner.who };
     let text = format!("{} {}.{}", not_available(owner.who), owner.why(), nearest(it));
-    told(state, now, end(state, it, outcome, text, 0))
+    deliver(state, now, end(state, it, outcome, text, 0))
 }
 
 fn put_to(state: &State, now: Timestamp, it: &Query, owner: WorkerId) -> Vec<Event> {
@@ -125,7 +126,7 @@ pub fn answered(
     owner: WorkerId,
     words: &str,
 ) -> Vec<Event> {
-    told(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
+    deliver(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
 }
 
 /// The owner's turn ended without an answer. Its last text may contain one.
@@ -167,7 +168,7 @@ pub fn late(
     let mut events = vec![Event::QueryAnsweredLate { query, worker, owner, text, tokens_spent }];
     let (from, to) = (Party::Worker(owner), Party::Worker(worker));
     if send_message::can_read(state, to).is_ok() {
-        let content = format!("About `{}`, which you asked for before: {words}", it.symbol);
+        let content = format!("Late answer to your query for `{}`: {words}", it.symbol);
         let draft = Draft::new(from, to, MessageKind::Update, &content);
         events.extend(message::queue(state, now, [draft]));
     }
@@ -182,14 +183,14 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
         if it.via == QueryVia::Question {
             return ask_person(state, now, it, outcome);
         }
-        let text = format!("The index has not answered within {seconds} seconds.");
-        return told(state, now, end(state, it, outcome, text, 0));
+        let text = format!("The index did not answer within {seconds} seconds.");
+        return deliver(state, now, end(state, it, outcome, text, 0));
     };
     let is_read = state.mail.posted[message].tries_count > 0;
     // An unread question is withdrawn.
-    let later = if is_read { "; what it says later reaches you as a message" } else { "" };
+    let later = if is_read { "; you get a late answer as a message" } else { "" };
     let text = format!(
-        "{} It has not answered within {seconds} seconds{later}.{}",
+        "{} It did not answer within {seconds} seconds{later}.{}",
         not_available(QueryOwner::Worker(owner)),
         nearest(it)
     );
@@ -198,8 +199,8 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let to = Party::Worker(owner);
     let word = (is_read && send_message::can_read(state, to).is_ok()).then(|| {
         let words = format!(
-            "{} went on without your answer to {message}. If you know it, answer it nevertheless: \
-             it is kept for whoever asks next.",
+            "{} continued without your answer to {message}. If you know the answer, send it anyway: \
+             it is kept for later queries.",
             it.worker
         );
         let mut draft = Draft::new(Party::Orchestrator, to, MessageKind::Update, &words);
@@ -214,7 +215,7 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
 /// The owner waits for the asker, so no answer can come.
 pub fn in_a_circle(state: &State, it: &Query, owner: WorkerId) -> (Event, Option<Draft>) {
     let owner = QueryOwner::Worker(owner);
-    let text = format!("{} It waits for you in turn.{}", not_available(owner), nearest(it));
+    let text = format!("{} It waits for you.{}", not_available(owner), nearest(it));
     end(state, it, QueryOutcome::NotAvailable { owner }, text, 0)
 }
 
@@ -295,7 +296,7 @@ fn end(
     (event, draft)
 }
 
-fn told(state: &State, now: Timestamp, (event, draft): (Event, Option<Draft>)) -> Vec<Event> {
+fn deliver(state: &State, now: Timestamp, (event, draft): (Event, Option<Draft>)) -> Vec<Event> {
     let mut events = vec![event];
     events.extend(message::queue(state, now, draft));
     events

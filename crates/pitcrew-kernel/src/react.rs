@@ -157,7 +157,7 @@ fn place(state: &State, delegation: &Delegation) -> CheckoutPlace {
         WorkspaceMode::Isolated | WorkspaceMode::Shared => state.checkout_owner(delegation.parent),
     };
     let path = state.attempts[parent].path.clone();
-    let parent_path = path.expect("whoever hands out work has a checkout");
+    let parent_path = path.expect("a parent has a checkout");
     CheckoutPlace { workspace: delegation.workspace, parent, parent_path }
 }
 
@@ -167,7 +167,7 @@ fn pull_work(state: &State, attempt: AttemptId, task: TaskId) -> Effect {
     let (last, owner) = (&state.attempts[last], state.checkout_owner(attempt));
     Effect::PullWork {
         attempt,
-        path: state.attempts[owner].path.clone().expect("whoever pulls has a checkout"),
+        path: state.attempts[owner].path.clone().expect("a pulling attempt has a checkout"),
         task,
         commit: last.work.as_ref().expect("what is pulled was collected").commit.clone(),
         base: last.base.clone(),
@@ -182,7 +182,7 @@ fn consult_oracle(state: &State, query: QueryId) -> Effect {
     Effect::ConsultOracle {
         query,
         attempt: attempt.id,
-        path: attempt.path.clone().expect("whoever asks works in a checkout"),
+        path: attempt.path.clone().expect("an asker has a checkout"),
         symbol: it.symbol.clone(),
         context: it.context.clone(),
         region: task.spec.region.clone(),

@@ -258,7 +258,7 @@ pub struct Worker {
     pub turn: Option<EffectId>,
     pub turns_count: u32,
     /// The reported usage of the current or the last turn.
-    pub told: Usage,
+    pub reported: Usage,
     pub deadline: Option<Timestamp>,
     /// The rest of the timeout while it is parked.
     pub left_ms: u64,
@@ -268,7 +268,7 @@ pub struct Worker {
     /// The time of its last stored activity.
     pub noted_at: Timestamp,
     /// The times of its last error and completion notes, oldest first.
-    pub told_at: VecDeque<Timestamp>,
+    pub notes_at: VecDeque<Timestamp>,
     /// When it began to wait for provider limits without an answer of its model, and how often.
     pub limited: Option<(Timestamp, u32)>,
     /// What it continues with when it has a slot again.
@@ -454,7 +454,7 @@ impl Task {
 impl Worker {
     /// Returns whether the model answered in the turn that ends with this usage.
     pub fn is_answered(&self, usage: Usage) -> bool {
-        self.told.at_least(usage).tokens_out > 0
+        self.reported.at_least(usage).tokens_out > 0
     }
 
     /// Returns what it continues with: an open call comes before a new turn.

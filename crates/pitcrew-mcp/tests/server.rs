@@ -96,14 +96,14 @@ async fn both_eras_can_complete_and_ask() {
 #[tokio::test]
 async fn clients_get_the_schemas_of_results() {
     let spawning = Spawning::Allowed;
-    for (role, is_told) in [
+    for (role, has_schema) in [
         (Role::Client { spawning }, true),
         (Role::Worker { spawning }, false),
         (Role::Subtask { spawning }, false),
     ] {
         let client = client_as(role, ClientLifecycleMode::Initialize).await;
         let tools = client.list_all_tools().await.expect("tools");
-        assert!(tools.iter().all(|it| it.output_schema.is_some() == is_told), "{role:?}");
+        assert!(tools.iter().all(|it| it.output_schema.is_some() == has_schema), "{role:?}");
     }
 }
 
@@ -118,8 +118,12 @@ async fn instructions_depend_on_the_role() {
     ] {
         for lifecycle in lifecycles() {
             let client = client_as(role, lifecycle).await;
-            let told = client.peer_info().and_then(|it| it.instructions.clone()).expect("words");
-            assert!(told.contains(has) && !told.contains(has_not), "{role:?}: {told}");
+            let instructions =
+                client.peer_info().and_then(|it| it.instructions.clone()).expect("words");
+            assert!(
+                instructions.contains(has) && !instructions.contains(has_not),
+                "{role:?}: {instructions}"
+            );
         }
     }
 }
@@ -178,12 +182,12 @@ async fn a_held_call_reports_progress() {
         writer.write_all(format!("{message}\n").as_bytes()).await.expect("a line");
     }
     let mut lines = tokio::io::BufReader::new(reader).lines();
-    let mut told = 0;
+    let mut progress_count = 0;
     while let Some(line) = lines.next_line().await.expect("lines") {
         let message: Value = serde_json::from_str(&line).expect("JSON");
         if message["method"] == "notifications/progress" {
             assert_eq!(message["params"]["progressToken"], "p1", "{message}");
-            told += 1;
+            progress_count += 1;
             lets.notify_one();
         }
         if message["id"] == 2 {
@@ -191,5 +195,5 @@ async fn a_held_call_reports_progress() {
             break;
         }
     }
-    assert!(told > 0, "it was not told of any progress");
+    assert!(progress_count > 0, "no progress was reported");
 }

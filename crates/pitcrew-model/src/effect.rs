@@ -45,7 +45,7 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         /// The paths that it may change, and read through us.
-        #[serde(default, skip_serializing_if = "Zone::is_unsaid")]
+        #[serde(default, skip_serializing_if = "Zone::is_unset")]
         zone: Zone,
         /// Further paths that it may read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -186,7 +186,7 @@ impl Zone {
     }
 
     /// Returns whether nothing is set.
-    pub fn is_unsaid(&self) -> bool {
+    pub fn is_unset(&self) -> bool {
         self.is_everything() && self.shared.is_empty()
     }
 

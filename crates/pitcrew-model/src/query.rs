@@ -94,7 +94,7 @@ impl fmt::Display for QueryOutcome {
             Self::OverBudget { budget } => write!(f, "the budget of the {budget} is used up"),
             Self::TimedOut { owner: Some(owner) } => write!(f, "{owner} did not answer in time"),
             Self::TimedOut { owner: None } => f.write_str("no answer in time"),
-            Self::Withdrawn => f.write_str("nobody waits for the answer"),
+            Self::Withdrawn => f.write_str("the asker no longer waits"),
         }
     }
 }

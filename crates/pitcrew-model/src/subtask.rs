@@ -218,7 +218,7 @@ impl SubtaskResult {
     }
 
     /// Returns whether the error already contains the summary of an agent that gave up.
-    pub fn is_told(&self) -> bool {
+    pub fn error_has_output(&self) -> bool {
         let said = self.output.trim();
         self.error.as_deref().is_some_and(|it| it.contains(said))
     }

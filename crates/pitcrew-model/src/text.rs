@@ -65,14 +65,14 @@ pub fn chain(error: &dyn Error) -> String {
 }
 
 /// Returns whether a character reverses the direction of the text after it.
-pub fn turns_text_around(character: char) -> bool {
+pub fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns whether a character is invisible but changes how others are displayed: it changes the
 /// direction, has no width, separates lines or is a tag.
 pub fn deceives(character: char) -> bool {
-    turns_text_around(character)
+    is_bidi_control(character)
         || matches!(
             character,
             '\u{ad}'
@@ -145,7 +145,7 @@ mod tests {
             assert!(deceives(character), "{}", character.escape_unicode());
         }
         assert!("grün 日本 \u{1f600}\u{301}".chars().all(|it| !deceives(it)));
-        assert!(turns_text_around('\u{202e}') && !turns_text_around('\u{200d}'));
+        assert!(is_bidi_control('\u{202e}') && !is_bidi_control('\u{200d}'));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Agent {
     /// The ends of its turns, kept for a new orchestrator.
     pub ended: BTreeMap<EffectId, (StopReason, Usage)>,
     /// The reported usage of its turn.
-    pub told: Usage,
+    pub reported: Usage,
     /// Its open permission requests.
     pub calls: Vec<(String, u64)>,
     /// The answers to its permission requests.
@@ -33,7 +33,7 @@ impl Agent {
             stopped: false,
             turn: None,
             ended: BTreeMap::new(),
-            told: Usage::NONE,
+            reported: Usage::NONE,
             calls: Vec::new(),
             answers: BTreeMap::new(),
             calls_count: 0,
@@ -43,14 +43,14 @@ impl Agent {
 
     /// Ends the turn with its total usage.
     pub fn end_turn(&mut self, stop: StopReason) {
-        self.end_turn_using(stop, self.told);
+        self.end_turn_using(stop, self.reported);
     }
 
     pub fn end_turn_using(&mut self, stop: StopReason, usage: Usage) {
         if let Some(turn) = self.turn.take() {
             self.ended.insert(turn, (stop, usage));
         }
-        self.told = Usage::NONE;
+        self.reported = Usage::NONE;
         self.calls.clear();
     }
 

@@ -51,7 +51,7 @@ impl World {
         let live = self.writer.take().expect("only what lives dies").state().clone();
         self.inbox.clear();
         self.running.clear();
-        self.told.clear();
+        self.results_sent.clear();
         self.disk.lock().recover();
         self.boot(live);
     }
@@ -106,8 +106,12 @@ impl World {
 
     /// Checks that nothing acknowledged is missing, and that the fold of the journal is the state.
     fn check_replay(&self, live: State, replayed: &State, entries: &[Entry]) {
-        let (told, found) = (self.acknowledged, replayed.seq.0);
-        hold!(found >= told, "acknowledged means durable", "{told} were told, {found} are there");
+        let (acknowledged, found) = (self.acknowledged, replayed.seq.0);
+        hold!(
+            found >= acknowledged,
+            "acknowledged means durable",
+            "{acknowledged} were acknowledged, {found} are there"
+        );
         let mut folded = live;
         for entry in entries.iter().filter(|it| it.seq > folded.seq.max(Seq(0))).collect::<Vec<_>>()
         {

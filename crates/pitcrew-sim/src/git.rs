@@ -45,11 +45,7 @@ impl Git {
     }
 
     pub fn must_know(&self, commit: &CommitId, what: &str) {
-        hold!(
-            self.commits.contains(commit),
-            "drivers are told commits that exist",
-            "{what} {commit}"
-        );
+        hold!(self.commits.contains(commit), "drivers get commits that exist", "{what} {commit}");
     }
 
     /// Repeats the result of an earlier effect that was lost.
@@ -155,8 +151,12 @@ impl Git {
 
     pub fn land(&mut self, plan: PlanId, head: &CommitId) -> CommitId {
         let branch = &self.plans[&plan];
-        let (now, told) = (&branch.head, head);
-        hold!(now == told, "what is landed is what is integrated", "{now} is the head, not {told}");
+        let (now, landed) = (&branch.head, head);
+        hold!(
+            now == landed,
+            "what is landed is what is integrated",
+            "{now} is the head, not {landed}"
+        );
         if let Some((landed, merge)) = &branch.landed
             && landed == head
         {

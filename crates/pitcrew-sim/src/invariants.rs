@@ -102,7 +102,7 @@ fn check_requests(state: &State) {
                 }
             },
         };
-        hold!(asked, "nothing waits for nobody's sake", "{}", request.id);
+        hold!(asked, "no request is without need", "{}", request.id);
     }
 }
 

@@ -272,12 +272,16 @@ impl Ledger {
                 self.access_blocked(*worker, *place, *access, path);
             }
             Event::EgressDecided(decision) => {
-                let told = match decision.whose {
+                let offset = match decision.whose {
                     EgressOf::Attempt(attempt) => &mut self.attempt(attempt).egress,
                     EgressOf::Plan(plan) => &mut self.plan(plan).egress,
                 };
-                let before = std::mem::replace(told, decision.offset);
-                hold!(before < decision.offset, "no line of a record is told twice", "{decision}");
+                let before = std::mem::replace(offset, decision.offset);
+                hold!(
+                    before < decision.offset,
+                    "no line of a record is reported twice",
+                    "{decision}"
+                );
             }
             Event::AgentGroupCreated { group, parent, tasks } => {
                 self.group_created(*group, *parent, tasks);

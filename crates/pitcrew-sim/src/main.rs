@@ -83,8 +83,8 @@ fn explain(seed: u64, broken: &Broken) {
     let shrunk = shrink(&Schedule::from_seed(seed), broken);
     let report = run(&shrunk, Tracing::On);
     println!("{}", report.trace.join("\n"));
-    let told = report.broken.as_ref().unwrap_or(broken);
-    println!("\nbroken: {}: {}", told.invariant, told.detail);
+    let broken = report.broken.as_ref().unwrap_or(broken);
+    println!("\nbroken: {}: {}", broken.invariant, broken.detail);
     println!(
         "seed {seed}, shrunk to {} choices; again: cargo xtask sim --seed {seed}",
         shrunk.choices.len()

@@ -175,7 +175,7 @@ fn step(world: &mut World, choice: Choice) {
             });
         }
         Kind::Echo => {
-            if let Some((effect, result)) = dice.pick(&world.told) {
+            if let Some((effect, result)) = dice.pick(&world.results_sent) {
                 world.counters.count(Fault::ResultTwice);
                 world.signal(Signal::EffectEnded { effect, result });
             }

@@ -43,7 +43,7 @@ impl World {
                 let stop = if stays { StopReason::EndTurn } else { any_stop(dice, self.now) };
                 let claims = stop == StopReason::EndTurn && !stays && !dice.one_in(4);
                 let fault = fault_of(&stop);
-                let usage = any_usage(dice, agent.told);
+                let usage = any_usage(dice, agent.reported);
                 agent.end_turn_using(stop, usage);
                 if claims {
                     self.git.write(attempt);
@@ -292,11 +292,11 @@ impl World {
 
     fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {
         let agent = self.agents.get_mut(&worker).filter(|it| it.alive && it.turn.is_some());
-        let told = agent.as_ref().map_or(Usage::NONE, |it| it.told);
-        let usage = any_usage(dice, told);
+        let reported = agent.as_ref().map_or(Usage::NONE, |it| it.reported);
+        let usage = any_usage(dice, reported);
         let fault = match agent {
             Some(agent) => {
-                agent.told = usage;
+                agent.reported = usage;
                 if usage.tokens_in == u64::MAX { Fault::UsageLies } else { Fault::UsageTold }
             }
             None => Fault::UsageLate,

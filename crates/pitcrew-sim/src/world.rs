@@ -36,7 +36,7 @@ pub struct World {
     /// Effects that drivers are carrying out.
     pub running: BTreeMap<EffectId, Running>,
     /// Results of drivers, to be repeated later.
-    pub told: Vec<(EffectId, EffectResult)>,
+    pub results_sent: Vec<(EffectId, EffectResult)>,
     /// The last command of a person.
     pub last_command: Option<Command>,
     pub git: Git,
@@ -79,7 +79,7 @@ impl World {
             settled_at: Timestamp(0),
             inbox: Vec::new(),
             running: BTreeMap::new(),
-            told: Vec::new(),
+            results_sent: Vec::new(),
             last_command: None,
             git: Git::default(),
             agents: BTreeMap::new(),
@@ -115,7 +115,7 @@ impl World {
     }
 
     pub fn tell(&mut self, effect: EffectId, result: EffectResult) {
-        self.told.push((effect, result.clone()));
+        self.results_sent.push((effect, result.clone()));
         self.signal(Signal::EffectEnded { effect, result });
     }
 
@@ -192,8 +192,12 @@ impl World {
     /// Checks that acknowledged entries are on the disk, and published effects too.
     fn check_durable(&self, done: &Committed, before: u64) {
         let last = self.disk.last().expect("the disk reads").0;
-        let told = before + done.entries.len() as u64;
-        hold!(last == told, "acknowledged means durable", "{told} are told, {last} are on disk");
+        let acknowledged = before + done.entries.len() as u64;
+        hold!(
+            last == acknowledged,
+            "acknowledged means durable",
+            "{acknowledged} are acknowledged, {last} are on disk"
+        );
         hold!(self.state().seq.0 == last, "the state is what is on disk", "{}", self.state().seq);
         let stored = self.disk.read(pitcrew_model::Seq(before), usize::MAX);
         let same = stored.expect("the disk reads") == done.entries;

@@ -111,16 +111,16 @@ mod tests {
         for (seq, event) in events {
             reissue.see(&Entry { seq: Seq(seq), at: Timestamp(1), event });
         }
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         reissue.send(|order| {
-            told.push(match order {
+            sent.push(match order {
                 Order::Do(id, _) => format!("do {}", id.0),
                 Order::Over(Scope::Attempt(attempt)) => format!("over {attempt}"),
                 Order::Over(Scope::Plan(plan)) => format!("over {plan}"),
                 Order::Over(Scope::BaseOf(plan)) => format!("over base of {plan}"),
             });
         });
-        told
+        sent
     }
 
     #[test]
@@ -139,15 +139,15 @@ mod tests {
             (10, moved(1, PlanStatus::Cancelled)),
             (11, moved(2, PlanStatus::Paused)),
         ];
-        let told = reissued(effects, events);
+        let sent = reissued(effects, events);
         let ordered = ["do 2", "do 3", "do 5", "do 6", "over attempt-1", "over attempt-2", "do 9"];
-        assert_eq!(told, [&ordered[..], &["over plan-1", "over base of plan-2"]].concat());
+        assert_eq!(sent, [&ordered[..], &["over plan-1", "over base of plan-2"]].concat());
     }
 
     /// A person accepted the work of an ended attempt.
     #[test]
     fn an_effect_after_the_end_of_its_attempt_is_not_cancelled() {
-        let told = reissued(vec![(9, verify(1))], vec![(7, ended(1))]);
-        assert_eq!(told, ["over attempt-1", "do 9"]);
+        let sent = reissued(vec![(9, verify(1))], vec![(7, ended(1))]);
+        assert_eq!(sent, ["over attempt-1", "do 9"]);
     }
 }

@@ -252,7 +252,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "usage can shrink" in "crates/pitcrew-kernel/src/decide/budget.rs":
         "an agent that tells less than before gets it back";
-        "    let usage = it.told.at_least(usage);" => ""
+        "    let usage = it.reported.at_least(usage);" => ""
 
     "more is granted than was asked for" in "crates/pitcrew-kernel/src/evolve/budget.rs":
         "denying raises the cap too";

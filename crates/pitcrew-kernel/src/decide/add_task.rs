@@ -2,7 +2,7 @@
 //!
 //! A person approves what a plan executes. If an agent adds a task to a plan that already runs, the
 //! task waits until a person deploys it. If the plan waits for its approval, the request is
-//! replaced by a new one, so that nobody approves a task unseen.
+//! replaced by a new one, so that a person never approves a task unseen.
 
 use super::create_plan;
 use crate::State;

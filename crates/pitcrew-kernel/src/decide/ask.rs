@@ -41,7 +41,8 @@ pub fn ask(
     let Some(cycle) = cycle(state, to, from) else {
         return Ok(message::queue(state, at, [question]));
     };
-    let (mut drafts, mut events) = (told(state, &question, from, to, &cycle), Vec::new());
+    let (mut drafts, mut events) =
+        (question_and_answers(state, &question, from, to, &cycle), Vec::new());
     for (_, asked, waits_for) in &cycle {
         let Some(query) = state.queries.routed.get(asked) else { continue };
         let query = &state.queries.asked[*query];
@@ -54,7 +55,7 @@ pub fn ask(
 }
 
 /// Returns the question, and an answer to each question of the cycle that it would close.
-fn told(
+fn question_and_answers(
     state: &State,
     question: &Draft,
     from: WorkerId,
@@ -63,9 +64,9 @@ fn told(
 ) -> Vec<Draft> {
     let words = |waits_for: WorkerId, theirs: &str| {
         format!(
-            "No answer will come: you wait for {waits_for}, which in turn waits for you. You were \
-             asked: {theirs}\nDo not wait for each other. Decide it yourself and say what you \
-             assumed, or ask a person: the same tool without `to`."
+            "No answer will come: you wait for {waits_for}, and it waits for you.\nIts question: \
+             {theirs}\nDo not wait. Decide yourself and state your assumption, or ask a person: \
+             call the same tool without `to`."
         )
     };
     let own = state.mail.posted.next_id();

@@ -28,7 +28,7 @@ pub fn decide(
     events.extend(end_worker(state, it, &failure));
     let task = &state.tasks[it.task];
     let hold = if let Failure::Quota { until, message } = &failure {
-        quota::hold(state, at, task, &Limit { told: *until, message, is_new: false })
+        quota::hold(state, at, task, &Limit { reset_at: *until, message, is_new: false })
     } else {
         None
     };

@@ -12,7 +12,7 @@ use pitcrew_model::{
     AttemptId, AwaitEnd, Event, Input, Rejection, RequestStatus, TaskId, Timestamp, limits,
 };
 
-const UNDECIDED: &str = "its parent has read it and decided nothing";
+const UNDECIDED: &str = "its parent did not decide it";
 
 pub fn decide(
     state: &State,

@@ -13,10 +13,10 @@ pub fn rise(state: &State, request: RequestId, task: &Task, tool: &ToolUse) -> V
     let Some(parent) = state.parent_of(task) else { return Vec::new() };
     let from = RequestStatus::Requested;
     if holds(state, parent, tool) {
-        let text = format!("{} may do the same itself", parent.task);
+        let text = format!("{} has this permission", parent.task);
         vec![moved(request, from, RequestStatus::AtParent, text)]
     } else {
-        to_person(request, from, format!("{} would have to ask for it too", parent.task))
+        to_person(request, from, format!("{} lacks this permission too", parent.task))
     }
 }
 

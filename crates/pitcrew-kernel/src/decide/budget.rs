@@ -10,10 +10,14 @@ use pitcrew_model::{
 
 /// Usage only grows, so a repeated report changes nothing. A report after the end of a turn belongs
 /// to that turn, even if the agent is being stopped.
-pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>, Rejection> {
+pub fn report_usage(
+    state: &State,
+    worker: WorkerId,
+    usage: Usage,
+) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
-    let usage = it.told.at_least(usage);
-    let is_news = it.turns_count > 0 && usage != it.told;
+    let usage = it.reported.at_least(usage);
+    let is_news = it.turns_count > 0 && usage != it.reported;
     Ok(is_news.then_some(Event::UsageNoted { worker, usage }).into_iter().collect())
 }
 

@@ -50,7 +50,8 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
         let kind = RequestKind::PlanExecution;
         events.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
     } else {
-        let reason = if given { "approved with the order" } else { "approved by the permissions" };
+        let reason =
+            if given { "approved with the command" } else { "approved by the permissions" };
         events.extend(activate(plan, to, reason, actor));
     }
     Ok(events)

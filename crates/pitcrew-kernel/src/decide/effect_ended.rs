@@ -238,7 +238,7 @@ fn not_kept(state: &State, attempt: AttemptId, result: &EffectResult) -> Vec<Eve
     }
     let open = it.family.waiters.iter().map(|it| &state.tasks[*it]);
     let fails = |task: &Task| {
-        let message = alloc::format!("its parent's checkout could not be kept: {reason}");
+        let message = alloc::format!("the parent's checkout could not be saved: {reason}");
         let reason = Reason::Failure { failure: Failure::Checkout { message }, retry_at: None };
         let (from, to) = (task.status, TaskStatus::Failed);
         Event::TaskMoved { task: task.id, from, to, reason, actor: ACTOR }

@@ -49,8 +49,8 @@ pub fn decide(
 
 /// Rejects notes above the limit with an explanation, because every note is a write to the disk.
 fn keeps_pace(state: &State, at: Timestamp, worker: WorkerId) -> Result<(), Rejection> {
-    let told = &state.workers[worker].told_at;
-    let oldest = told.front().filter(|_| told.len() >= limits::NOTES_PER_MINUTE_MAX);
+    let notes = &state.workers[worker].notes_at;
+    let oldest = notes.front().filter(|_| notes.len() >= limits::NOTES_PER_MINUTE_MAX);
     let is_fast = oldest.is_some_and(|it| at.since(*it) < MINUTE_MS);
     if is_fast { Err(Rejection::NotesTooFast { worker }) } else { Ok(()) }
 }

@@ -56,7 +56,7 @@ pub fn decide(
             events.extend(path);
             if it.status == WorkerStatus::Running {
                 let (from, to) = (it.status, WorkerStatus::WaitingPermission);
-                let reason = "it asks for permission".into();
+                let reason = "it requests a permission".into();
                 events.push(Event::WorkerMoved { worker, from, to, reason });
             }
             Ok(events)

@@ -11,7 +11,7 @@ const REASON_BYTES_MAX: usize = 300;
 /// The limit that a worker reached.
 pub struct Limit<'a> {
     /// The end of the limit, as far as the provider reports it.
-    pub told: Option<Timestamp>,
+    pub reset_at: Option<Timestamp>,
     pub message: &'a str,
     /// Whether the model answered since the last limit.
     pub is_new: bool,
@@ -47,10 +47,10 @@ fn wakes_at(state: &State, at: Timestamp, backend: &str, limit: &Limit<'_>) -> O
     let least = after(limits::QUOTA_TOLD_MS_MIN, limits::QUOTA_WAIT_MS_FIRST);
     let most = at.plus(limits::QUOTA_TOLD_MS_MAX);
     let held = state.held_until(backend).filter(|it| *it > at);
-    let told = limit.told.filter(|it| *it > at).map(|it| it.clamp(least, most));
-    match (told, held) {
-        (Some(told), Some(held)) => (told > held).then_some(told),
-        (Some(told), None) => Some(told),
+    let reset_at = limit.reset_at.filter(|it| *it > at).map(|it| it.clamp(least, most));
+    match (reset_at, held) {
+        (Some(reset_at), Some(held)) => (reset_at > held).then_some(reset_at),
+        (Some(reset_at), None) => Some(reset_at),
         (None, Some(_)) => None,
         (None, None) => Some(after(limits::QUOTA_WAIT_MS_FIRST, limits::QUOTA_WAIT_MS_MAX)),
     }

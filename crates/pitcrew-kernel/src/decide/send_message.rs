@@ -57,7 +57,7 @@ fn why_not(state: &State, worker: WorkerId) -> Result<Option<String>, Rejection>
     Ok(if it.status.has_ended() || !attempt.is_open() {
         Some(alloc::format!("it has ended; {} may have a newer worker", attempt.task))
     } else if attempt.claim.is_some() || it.process == Process::Stopping {
-        Some("it has said that it is done".into())
+        Some("it has reported completion".into())
     } else {
         None
     })

@@ -44,7 +44,7 @@ pub fn decide(
     events.push(Event::StandaloneSpawned { plan, tasks, readers, call });
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
-    events.extend(create_plan::activate(plan, to, "sub-tasks are handed out", actor));
+    events.extend(create_plan::activate(plan, to, "its sub-tasks were created", actor));
     Ok(events)
 }
 

@@ -40,7 +40,7 @@ pub fn decide(
     let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
     if let StopReason::Error { cause, message } = stop {
         if let ErrorCause::Quota { until } = cause {
-            let limit = Limit { told: *until, message, is_new: it.is_answered(usage) };
+            let limit = Limit { reset_at: *until, message, is_new: it.is_answered(usage) };
             if let Some(events) = quota_used_up(state, input, it, &limit) {
                 return events;
             }
@@ -116,7 +116,7 @@ fn quota_used_up(
 }
 
 pub fn waits_for_quota(worker: WorkerId, from: WorkerStatus, vendor: &str) -> Event {
-    let reason = alloc::format!("a limit of {vendor} is used up");
+    let reason = alloc::format!("{vendor} has reached a provider limit");
     Event::WorkerMoved { worker, from, to: WorkerStatus::WaitingQuota, reason }
 }
 
@@ -133,7 +133,7 @@ pub fn waits(state: &State, worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingInput);
     let reason = match state.waits_for(worker.id).next() {
         Some((_, asked)) => alloc::format!("it asked {asked}"),
-        None if state.has_need(worker.id) => "it needs to know something".to_string(),
+        None if state.has_need(worker.id) => "it has an open query".to_string(),
         None => "it asked a person".to_string(),
     };
     Event::WorkerMoved { worker: worker.id, from, to, reason }

@@ -7,9 +7,9 @@ use pitcrew_model::{BudgetScope, RequestId, RequestStatus, Spending, Usage, Work
 /// Records the usage of the current or the last turn.
 pub fn noted(state: &mut State, worker: WorkerId, usage: Usage) {
     let row = state.workers.row(worker);
-    let told = row.told.at_least(usage);
-    let before = core::mem::replace(&mut row.told, told);
-    count(state, worker, before, told);
+    let reported = row.reported.at_least(usage);
+    let before = core::mem::replace(&mut row.reported, reported);
+    count(state, worker, before, reported);
 }
 
 /// Records the usage at the end of a turn. It is never less than what was reported before.

@@ -19,9 +19,9 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
             message.kind,
             MessageKind::Error | MessageKind::Completion | MessageKind::StatusUpdate
         ) {
-            row.told_at.push_back(at);
-            if row.told_at.len() > limits::NOTES_PER_MINUTE_MAX {
-                row.told_at.pop_front();
+            row.notes_at.push_back(at);
+            if row.notes_at.len() > limits::NOTES_PER_MINUTE_MAX {
+                row.notes_at.pop_front();
             }
         }
     }

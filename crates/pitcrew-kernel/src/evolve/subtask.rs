@@ -208,7 +208,7 @@ pub fn results_handed(state: &mut State, worker: WorkerId, tasks: &[TaskId]) {
     let attempt = state.workers[worker].attempt;
     let family = &mut state.attempts.row(attempt).family;
     for task in tasks {
-        assert!(family.unseen.remove(task), "{task} is told twice: the journal is corrupt");
+        assert!(family.unseen.remove(task), "{task} is delivered twice: the journal is corrupt");
     }
     state.workers.row(worker).handed.extend(tasks);
 }

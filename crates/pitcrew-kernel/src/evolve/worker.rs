@@ -20,7 +20,7 @@ pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Work
     let row = state.workers.row(worker);
     let before = Worker {
         resumptions: VecDeque::new(),
-        told_at: VecDeque::new(),
+        notes_at: VecDeque::new(),
         requests: Vec::new(),
         answering: BTreeMap::new(),
         blocked: BTreeMap::new(),
@@ -162,7 +162,7 @@ pub fn turn_opened(
     }
     change(state, worker, |it| {
         it.turn = Some(effect);
-        it.told = Usage::NONE;
+        it.reported = Usage::NONE;
         it.turns_count += 1;
         let used = |it: &Resumption| matches!(it, Resumption::Turn(turn) if turn == cause);
         if it.resumptions.front().is_some_and(used) {

@@ -91,7 +91,7 @@ fn ends_line(it: char) -> bool {
 }
 
 fn is_shown(it: char) -> bool {
-    it == '\t' || !(it.is_control() || text::turns_text_around(it))
+    it == '\t' || !(it.is_control() || text::is_bidi_control(it))
 }
 
 #[cfg(test)]

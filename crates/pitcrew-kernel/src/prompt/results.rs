@@ -61,7 +61,7 @@ fn body(result: &SubtaskResult) -> String {
     if let Some(error) = &result.error {
         line(&mut body, &format!("The sub-task did not succeed: {error}"));
     }
-    if !result.is_told() {
+    if !result.error_has_output() {
         line(&mut body, result.output.trim());
     }
     if let Some(file) = &result.output_file {

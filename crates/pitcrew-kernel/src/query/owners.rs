@@ -85,7 +85,7 @@ fn trouble(state: &State, it: &Query, worker: &Worker) -> Option<String> {
     let to = Party::Worker(worker.id);
     let sleeps = match worker.status {
         WorkerStatus::Paused => Some("It is paused"),
-        WorkerStatus::WaitingQuota => Some("It waits for a limit of its provider"),
+        WorkerStatus::WaitingQuota => Some("It waits for a provider limit"),
         WorkerStatus::Created
         | WorkerStatus::Starting
         | WorkerStatus::Running
@@ -101,13 +101,13 @@ fn trouble(state: &State, it: &Query, worker: &Worker) -> Option<String> {
     } else if send_message::can_read(state, to).is_err() {
         Some("It is done".into())
     } else if send_message::has_room(state, to).is_err() {
-        Some("It has too much to read".into())
+        Some("Its mailbox is full".into())
     } else if state.plan_of(attempt).status != PlanStatus::Active {
         Some("Its plan is paused".into())
     } else if state.is_over_budget(&state.tasks[attempt.task]) {
         Some("Its budget is used up".into())
     } else if state.is_waiting_for(worker.id, it.worker) {
-        Some("It waits for you in turn".into())
+        Some("It waits for you".into())
     } else {
         sleeps.map(ToString::to_string)
     }
@@ -125,6 +125,6 @@ fn not_working(state: &State, it: &Query, path: &str) -> Option<Owner> {
         Some((Reverse(depth), it.id, it.status))
     });
     let (_, task, status) = owners.min_by_key(|it| (it.0, it.1))?;
-    let trouble = Some(format!("Nobody works on it now: it is {status}"));
+    let trouble = Some(format!("It has no worker now: it is {status}"));
     Some(Owner { who: QueryOwner::Task(task), trouble })
 }

@@ -12,13 +12,13 @@ pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     let (from, to) = (state.requests[request].status, RequestStatus::Expired);
     if from == RequestStatus::AtParent {
-        return Some(bubble::to_person(request, from, "its parent has not answered".into()));
+        return Some(bubble::to_person(request, from, "its parent did not decide in time".into()));
     }
     let becomes = match state.matrix.limits.permission_default {
         Verdict::Approve => "allowed",
         Verdict::Deny => "refused",
     };
-    let text = Some(format!("nobody answered in time, so it is {becomes}"));
+    let text = Some(format!("no decision in time, so it is {becomes}"));
     Some(vec![Event::RequestMoved { request, from, to, text, actor: Actor::Orchestrator }])
 }
 

@@ -18,7 +18,7 @@ pub fn put_right(state: &State) -> Option<Vec<Event>> {
 
 pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (at, message) = *state.mail.expiries.first()?;
-    let reason = || "nobody has read it in time".into();
+    let reason = || "it was not read in time".into();
     (at <= now).then(|| vec![moved(state, message, MessageStatus::Expired, reason())])
 }
 
@@ -35,9 +35,9 @@ pub fn give_up(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 
 fn why_unanswered(state: &State, question: MessageId) -> String {
     let it = &state.mail.posted[question];
-    let Party::Worker(asked) = it.message.to else { return "nobody read it".into() };
+    let Party::Worker(asked) = it.message.to else { return "it was not read".into() };
     if it.status == MessageStatus::Expired {
-        return format!("{asked} did not get to it in time");
+        return format!("{asked} did not read it in time");
     }
     let worker = &state.workers[asked];
     let claim = &state.attempts[worker.attempt].claim;

@@ -23,7 +23,7 @@ pub fn cancel_orphan(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 pub fn tell_group(state: &State) -> Option<Vec<Event>> {
     let task = &state.tasks[*state.agenda.group_ends.first()?];
     let group = task.delegation.as_ref().and_then(|it| it.group);
-    let group = group.expect("only parts of groups are told of");
+    let group = group.expect("only groups have ends");
     let success = task.status == TaskStatus::Completed;
     Some(vec![Event::AgentGroupMemberCompleted { group, task: task.id, success }])
 }
@@ -60,7 +60,7 @@ pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     let worker = &state.workers[worker];
     let (from, to) = (worker.status, WorkerStatus::Running);
-    let reason = "it has waited for long enough".into();
+    let reason = "its wait timed out".into();
     let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
     events.extend(end_wait(state, worker, AwaitEnd::TimedOut));
     Some(events)

@@ -171,12 +171,10 @@ impl State {
             let again = it.tries_count < limits::MESSAGE_TRIES_MAX;
             return match (is_over, again) {
                 (false, _) => None,
-                (true, true) => {
-                    Some((MessageStatus::Queued, "its turn did not end well".to_string()))
-                }
+                (true, true) => Some((MessageStatus::Queued, "its turn failed".to_string())),
                 (true, false) => {
                     let tries = it.tries_count;
-                    Some((MessageStatus::Dead, alloc::format!("{tries} turns did not end well")))
+                    Some((MessageStatus::Dead, alloc::format!("{tries} turns failed")))
                 }
             };
         }
@@ -187,7 +185,7 @@ impl State {
             return Some(if it.answered {
                 (MessageStatus::Processed, "it was answered".to_string())
             } else {
-                (MessageStatus::Dead, "nobody waits for the answer".to_string())
+                (MessageStatus::Dead, "its sender no longer waits".to_string())
             });
         }
         None

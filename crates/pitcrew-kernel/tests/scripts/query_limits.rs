@@ -61,7 +61,7 @@ fn an_unread_question_is_withdrawn_at_the_timeout() {
     );
 }
 
-/// A hanging index blocks nobody.
+/// A hanging index blocks no worker.
 #[test]
 fn a_query_does_not_wait_for_a_hanging_index() {
     check_two(

@@ -59,15 +59,15 @@ where
     let bytes = match collected.unwrap_or_else(late) {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
-            return told(StatusCode::PAYLOAD_TOO_LARGE, &InvalidMessage::too_long(bytes_max));
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &InvalidMessage::too_long(bytes_max));
         }
-        Err(error) => return told(StatusCode::BAD_REQUEST, &InvalidMessage::torn(&*error)),
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, &InvalidMessage::torn(&*error)),
     };
     let calls_itself_json = is_json(&parts.headers);
     let response = service.handle(Request::from_parts(parts, Full::new(bytes.clone()))).await;
     // The library reports an invalid message as an unsupported media type.
     if calls_itself_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        return told(StatusCode::BAD_REQUEST, &invalid_message(&bytes));
+        return refuse(StatusCode::BAD_REQUEST, &invalid_message(&bytes));
     }
     response
 }
@@ -77,7 +77,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|it| it.starts_with(JSON))
 }
 
-fn told(
+fn refuse(
     status: StatusCode,
     invalid_message: &InvalidMessage,
 ) -> Response<BoxBody<Bytes, Infallible>> {

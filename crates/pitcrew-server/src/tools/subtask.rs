@@ -386,7 +386,7 @@ pub fn text(tag: &Tag, results: &Results, takes: Takes) -> String {
         };
         writeln!(text, "{name}: {}{changed}", it.status).expect("a string takes everything");
         let error = it.error.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-        let words = if it.is_told() { error } else { error + &it.output };
+        let words = if it.error_has_output() { error } else { error + &it.output };
         if !words.is_empty() {
             text.push_str(&tag.block(&format!("subtask=\"{name}\""), &words));
         }

@@ -50,7 +50,7 @@ pub fn check_asked(world: &World) {
         for request in world.ledger.asked_of(parent.id) {
             let worker = &state.workers[parent.worker];
             let there = parent.is_open() && worker.process == Process::Alive;
-            hold!(there, "nobody asks a parent that is gone", "{request} at {}", parent.id);
+            hold!(there, "no request is at an ended parent", "{request} at {}", parent.id);
             let woken = worker.wait.is_none() || worker.resumptions.contains(&Resumption::Await);
             hold!(woken, "a parent that is asked does not wait on", "{request} at {}", worker.id);
             let due = state.requests[request].due;
@@ -66,12 +66,12 @@ pub fn check(world: &World, worker: &Worker) {
     if !attempt.is_open() {
         let left = children(state, attempt.id).find(|it| !it.status.has_ended());
         hold!(left.is_none(), "no child under an ended parent", "{:?}", left.map(|it| it.id));
-        hold!(worker.wait.is_none(), "nobody waits for nobody", "{}", worker.id);
+        hold!(worker.wait.is_none(), "no worker waits for nothing", "{}", worker.id);
         return;
     }
     let Some(wait) = &worker.wait else { return };
     let lives = worker.process == Process::Alive && worker.turn.is_some();
-    hold!(lives, "nobody waits for nobody", "{}", worker.id);
+    hold!(lives, "no worker waits for nothing", "{}", worker.id);
     let going = wait.tasks.iter().any(|it| !state.tasks[*it].status.has_ended());
     let runs = worker.status == WorkerStatus::Running;
     hold!(!(runs && going), "who waits has no slot", "{}", worker.id);

@@ -27,20 +27,20 @@ pub fn check(world: &World, worker: &Worker) {
     if worker.turn.is_some() && is_still && !borrows {
         let due = attempt.snapshot_due;
         let known = due.is_some() && next_due(state) <= due;
-        hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);
+        hold!(known, "a snapshot of an open turn is due", "{}", attempt.id);
     }
     if worker.status == WorkerStatus::Running {
         let moves = worker.turn.is_some() || !is_still;
         hold!(moves, "a running worker has a turn", "{}", worker.id);
-        let told = !decided || worker.turn.is_none();
-        hold!(told, "a worker is told what was decided", "{}", worker.id);
+        let delivered = !decided || worker.turn.is_none();
+        hold!(delivered, "a worker gets its decisions", "{}", worker.id);
         let left = worker.deadline.is_some_and(|it| it > now);
-        hold!(left, "nobody has more time than was given", "{}", worker.id);
+        hold!(left, "no worker exceeds its timeout", "{}", worker.id);
     } else if worker.status.is_parked() {
         hold!(worker.deadline.is_none(), "time stands still for the parked", "{}", worker.id);
         if worker.status == WorkerStatus::WaitingInput && worker.turn.is_some() {
             let wakes = decided || asks_owner(world, worker);
-            hold!(wakes, "who was answered goes on", "{}", worker.id);
+            hold!(wakes, "an answered worker continues", "{}", worker.id);
         }
         let plan = state.plan_of(attempt);
         let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;

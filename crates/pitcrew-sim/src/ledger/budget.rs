@@ -32,8 +32,8 @@ impl Ledger {
 
     pub(super) fn usage_noted(&mut self, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
-        let before = row.told;
-        row.told = usage;
+        let before = row.reported;
+        row.reported = usage;
         hold!(row.turns_count > 0, "only turns use anything", "{worker}");
         let grows = before != usage && before.at_least(usage) == usage;
         hold!(grows, "usage only grows", "{worker}: {before:?}, then {usage:?}");
@@ -43,14 +43,14 @@ impl Ledger {
     /// Counts a turn, however it ended.
     pub(super) fn turn_used(&mut self, id: EffectId, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
-        let mut told = Usage::NONE;
+        let mut reported = Usage::NONE;
         let mut now = usage;
         if row.turn == Some(id) {
-            told = row.told;
-            now = told.at_least(usage);
-            row.told = now;
+            reported = row.reported;
+            now = reported.at_least(usage);
+            row.reported = now;
         }
-        self.count(worker, told, now);
+        self.count(worker, reported, now);
     }
 
     fn count(&mut self, worker: WorkerId, before: Usage, now: Usage) {

@@ -51,14 +51,18 @@ impl Ledger {
         let limits = self.matrix.limits;
         let wanted = self.task_of(parent).part.as_ref().map_or(0, |it| it.depth) + 1;
         hold!(depth == wanted, "depth is counted", "{task} is at {depth}, not {wanted}");
-        hold!(depth <= limits.subtask_depth, "nobody goes too deep", "{task} at {depth}");
+        hold!(
+            depth <= limits.subtask_depth,
+            "sub-tasks keep to the depth limit",
+            "{task} at {depth}"
+        );
         let is_clients = self.plans[place(plan.0)].is_clients;
         hold!(!is_clients, "what a client hands out is not handed on", "{task} of {parent}");
         let words = |it: &TaskId| &self.tasks[place(it.0)].words;
-        let told = (spec.agent.to_string(), spec.work.prompt().to_owned());
+        let prompt = (spec.agent.to_string(), spec.work.prompt().to_owned());
         let again =
-            self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &told);
-        hold!(!again, "nobody is asked what those above were", "{task}: {told:?}");
+            self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &prompt);
+        hold!(!again, "no agent gets the prompt of an ancestor", "{task}: {prompt:?}");
         if workspace == WorkspaceMode::Shared {
             for other in self.open_children(parent) {
                 let row = &self.tasks[place(other.0)];
@@ -124,7 +128,7 @@ impl Ledger {
         readers: &[TaskId],
     ) {
         let row = &self.plans[place(plan.0)];
-        hold!(row.tasks == tasks && !tasks.is_empty(), "all are handed out or none", "{plan}");
+        hold!(row.tasks == tasks && !tasks.is_empty(), "all are created or none", "{plan}");
         let draft = row.status == PlanStatus::Draft;
         hold!(draft, "who hands out makes a plan", "{plan} is {}", row.status);
         let live = |it: &super::Plan| it.is_clients && !it.status.has_ended();
@@ -134,14 +138,14 @@ impl Ledger {
         let most = self.matrix.limits.subtasks_total;
         hold!(all <= most, "clients hand out so many", "{all} with those of {plan}");
         let deep = self.matrix.limits.subtask_depth_standalone;
-        hold!(deep > 0, "nobody goes too deep", "{plan}");
+        hold!(deep > 0, "sub-tasks keep to the depth limit", "{plan}");
         for task in tasks {
             let row = &self.tasks[place(task.0)];
             hold!(row.part.is_none(), "a client's sub-task works for no worker", "{task}");
             let denied = &self.plans[place(plan.0)].denied;
             let is_denied = |it: &RepoPath| denied.iter().any(|rule| rule.contains(it.as_str()));
             let kept = !row.files.iter().any(is_denied);
-            hold!(kept, "nobody is given what is denied", "{task}: {:?}", row.files);
+            hold!(kept, "no sub-task gets a denied path", "{task}: {:?}", row.files);
         }
         let row = self.plan(plan);
         row.is_clients = true;
@@ -179,7 +183,7 @@ impl Ledger {
         let works = row.outcome.is_none() && lives;
         hold!(works, "only who is at work is done", "{attempt}");
         let idle = open.is_empty() || claim == Claim::Failed;
-        hold!(idle, "nobody is done while others work for it", "{attempt}: {open:?}");
+        hold!(idle, "no worker is done while its sub-tasks run", "{attempt}: {open:?}");
         self.attempt(attempt).claim = Some(claim);
     }
 
@@ -204,7 +208,7 @@ impl Ledger {
     pub(super) fn group_member_ended(&mut self, group: u64, task: TaskId, success: bool) {
         let status = self.tasks[place(task.0)].status;
         let same = status.has_ended() && success == (status == TaskStatus::Completed);
-        hold!(same, "a member is told of as it ended", "{task} of {group} is {status}");
+        hold!(same, "the end of a member is recorded", "{task} of {group} is {status}");
     }
 
     pub(super) fn await_begun(&mut self, worker: WorkerId, tasks: &[TaskId], until: Timestamp) {
@@ -228,7 +232,7 @@ impl Ledger {
         let wait = self.worker(worker).wait.take();
         let going = |it: &TaskId| !self.tasks[place(it.0)].status.has_ended();
         let left: Vec<TaskId> = tasks.iter().copied().filter(going).collect();
-        hold!(left == open, "what goes on is named", "{worker}: {open:?}, not {left:?}");
+        hold!(left == open, "open sub-tasks are named", "{worker}: {open:?}, not {left:?}");
         match end {
             AwaitEnd::AllEnded => {
                 hold!(left.is_empty(), "a wait ends with what it waits for", "{worker}: {left:?}");
@@ -263,7 +267,7 @@ impl Ledger {
         for task in tasks {
             let row = &self.tasks[place(task.0)];
             let part = row.part.as_ref().expect("a part");
-            hold!(!part.unheard, "every result is told", "{task} is {}", row.status);
+            hold!(!part.unheard, "every result is delivered", "{task} is {}", row.status);
         }
     }
 
@@ -281,8 +285,8 @@ impl Ledger {
             let status = row.status;
             let part = row.part.as_mut().expect("a part");
             hold!(part.parent == attempt, "a result is its parent's", "{task} for {worker}");
-            hold!(status.has_ended(), "what is told has ended", "{task} is {status}");
-            hold!(part.unheard, "a result is told once", "{task} to {worker}");
+            hold!(status.has_ended(), "delivered results have ended", "{task} is {status}");
+            hold!(part.unheard, "a result is delivered once", "{task} to {worker}");
             part.unheard = false;
         }
     }

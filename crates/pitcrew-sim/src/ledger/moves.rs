@@ -108,7 +108,7 @@ impl Ledger {
         let is_parked = to == WorkerStatus::WaitingInput && row.turn.is_some();
         if to == WorkerStatus::WaitingQuota {
             let waits = row.waits;
-            hold!(!row.has_waited_enough(at), "nobody waits for ever", "{worker}: {waits:?}");
+            hold!(!row.has_waited_enough(at), "no worker waits forever", "{worker}: {waits:?}");
             let since = if row.waits.0 == 0 { at } else { row.waits.1 };
             row.waits = (row.waits.0 + 1, since);
         }

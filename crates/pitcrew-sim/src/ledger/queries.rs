@@ -116,9 +116,9 @@ impl Ledger {
 
     fn query_routed(&mut self, id: QueryId, worker: WorkerId, owner: WorkerId, message: MessageId) {
         let row = &self.queries.rows[place(id.0)];
-        hold!(row.outcome.is_none(), "a query that has ended asks nobody", "{id}");
+        hold!(row.outcome.is_none(), "an ended query asks no owner", "{id}");
         hold!(row.worker == worker, "a query is of its asker", "{id}");
-        hold!(owner != worker, "nobody is asked what it asks itself", "{id}");
+        hold!(owner != worker, "no worker is asked its own query", "{id}");
         hold!(!row.owners.contains(&owner), "an owner is asked once", "{id}, {owner}");
         let unknown = row.oracle.as_ref().is_some_and(|it| !it.found);
         hold!(unknown, "the index is asked first", "{id}");

@@ -118,7 +118,7 @@ pub struct Worker {
     /// The rest of its timeout while it is parked.
     pub left_ms: u64,
     /// The reported usage of the current or the last turn.
-    pub told: Usage,
+    pub reported: Usage,
     /// How often it waited for a limit without an answer of its model, and since when.
     pub waits: (u32, Timestamp),
     /// The sub-tasks of its open call, and its timeout.
@@ -263,7 +263,7 @@ impl Attempt {
 impl Worker {
     pub fn new(attempt: AttemptId, left_ms: u64) -> Self {
         let (status, process) = (WorkerStatus::Created, Process::None);
-        let (turn, deadline, told) = (None, None, Usage::NONE);
+        let (turn, deadline, reported) = (None, None, Usage::NONE);
         Self {
             attempt,
             status,
@@ -272,7 +272,7 @@ impl Worker {
             turns_count: 0,
             deadline,
             left_ms,
-            told,
+            reported,
             waits: (0, Timestamp(0)),
             wait: None,
             shown: Vec::new(),

@@ -45,11 +45,11 @@ impl Ledger {
                 hold!(is_right, "a checkout is entered as was agreed", "{attempt}: {stay:?}");
             }
             None if self.stay_of(task) == CheckoutRole::Reader => {
-                wanted.denied = vec![RepoPath::root()]
+                wanted.denied = vec![RepoPath::root()];
             }
             None => {}
         }
-        hold!(*zone == wanted, "nothing outside its zone is taken", "{attempt}: {zone:?}");
+        hold!(*zone == wanted, "no change outside the zone is accepted", "{attempt}: {zone:?}");
     }
 
     /// Checks that a sub-task gets no more files than its parent has.
@@ -59,7 +59,7 @@ impl Ledger {
             matches!(zone.standing(it.as_str()), Standing::Own(_) | Standing::Shared(_))
         };
         let all = files.iter().all(has);
-        hold!(all, "nobody gives what he does not have", "{task} of {parent}: {files:?}");
+        hold!(all, "no parent delegates more than it has", "{task} of {parent}: {files:?}");
     }
 
     /// Returns whether agents may be started on this machine.

@@ -108,7 +108,7 @@ pub fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
 }
 
 /// More than before, or nonsense.
-pub fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
+pub fn any_usage(dice: &mut Dice, reported: Usage) -> Usage {
     let more = Usage {
         tokens_in: dice.below(60),
         tokens_out: dice.below(60),
@@ -117,10 +117,10 @@ pub fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
     };
     match dice.below(40) {
         0 => Usage { tokens_in: u64::MAX, ..more },
-        1 => Usage { cost_micros: u64::MAX, ..told },
+        1 => Usage { cost_micros: u64::MAX, ..reported },
         2 | 3 => more,
-        4..10 => told,
-        _ => told.plus(more),
+        4..10 => reported,
+        _ => reported.plus(more),
     }
 }
 

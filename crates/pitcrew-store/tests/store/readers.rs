@@ -35,7 +35,7 @@ fn a_reader_on_another_thread_follows_the_writer_without_a_gap() {
         }
     });
     for after in 0..COUNT {
-        journal.append(&batch(after, [note("x")])).expect("the reader is in nobody's way");
+        journal.append(&batch(after, [note("x")])).expect("the reader does not block the writer");
     }
     follower.join().expect("the reader saw everything");
 }

@@ -110,19 +110,21 @@ impl Board {
             Some(request) => format!("waits for {what}: {request}"),
             None => {
                 let cap = self.cap_reached(attempt.task, task.plan);
-                cap.unwrap_or_else(|| "waits for a slot to go on".to_owned())
+                cap.unwrap_or_else(|| "waits for a slot to continue".to_owned())
             }
         };
         match worker.status {
             WorkerStatus::WaitingPermission => Some(waits("a permission")),
             WorkerStatus::WaitingInput => Some(match worker.asks {
-                Some(asked) => format!("waits for an answer of {asked}"),
+                Some(asked) => format!("waits for an answer from {asked}"),
                 None => waits("an answer"),
             }),
             WorkerStatus::WaitingQuota => {
                 let limit = self.limit_of(task, moment);
                 let cap = || self.cap_reached(attempt.task, task.plan);
-                Some(limit.or_else(cap).unwrap_or_else(|| "waits for a slot to go on".to_owned()))
+                Some(
+                    limit.or_else(cap).unwrap_or_else(|| "waits for a slot to continue".to_owned()),
+                )
             }
             WorkerStatus::WaitingSubtasks => Some("waits for its sub-tasks".to_owned()),
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),
@@ -175,7 +177,7 @@ impl Board {
 fn plan_holds(plan: &Plan) -> Option<&'static str> {
     match plan.status {
         PlanStatus::Draft => Some("the plan is a draft"),
-        PlanStatus::Clarifying | PlanStatus::Decomposing => Some("the plan is being made"),
+        PlanStatus::Clarifying | PlanStatus::Decomposing => Some("the plan is being created"),
         PlanStatus::AwaitingApproval => Some("the plan waits for approval"),
         PlanStatus::Paused => Some("the plan is paused"),
         PlanStatus::Active if plan.base.is_none() => Some("the base is being prepared"),
@@ -189,7 +191,7 @@ fn plan_holds(plan: &Plan) -> Option<&'static str> {
 
 fn starting(attempt: &Attempt) -> &'static str {
     match attempt.step {
-        Step::Checkout => "its checkout is being made",
+        Step::Checkout => "its checkout is being created",
         Step::Agent | Step::Collect | Step::Verify | Step::Integrate | Step::Save => {
             "its agent starts"
         }
@@ -205,6 +207,6 @@ fn finishing(attempt: &Attempt) -> &'static str {
             "waits for its turn to be merged"
         }
         Step::Verify => "the checks run on the merged tree",
-        Step::Integrate => "the integration branch takes it in",
+        Step::Integrate => "its work is being integrated",
     }
 }

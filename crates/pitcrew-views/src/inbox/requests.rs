@@ -90,9 +90,9 @@ impl Inbox {
 /// Describes who had it and why it moved on; absent at the end.
 fn came_by(to: RequestStatus, why: Option<&str>) -> Option<String> {
     let who = match to {
-        RequestStatus::AtParent => "its parent was asked first",
+        RequestStatus::AtParent => "its parent got it first",
         RequestStatus::AtOrchestrator => "its parent has not decided it",
-        RequestStatus::AtUser => "so it comes to you",
+        RequestStatus::AtUser => "so you decide it",
         RequestStatus::Requested
         | RequestStatus::Approved
         | RequestStatus::Denied

@@ -183,13 +183,13 @@ impl ClosedRequest {
 /// Returns the request in one line.
 pub(crate) fn title(kind: &RequestKind) -> String {
     match kind {
-        RequestKind::PlanExecution => "may the plan be executed?".to_owned(),
-        RequestKind::BranchMerge => "may the result be merged?".to_owned(),
+        RequestKind::PlanExecution => "run this plan?".to_owned(),
+        RequestKind::BranchMerge => "merge the result?".to_owned(),
         RequestKind::ToolUse { tool, .. } => match &tool.command {
             Some(command) => format!("may it run `{}`?", one_line(command)),
             None => format!("may it {}: {}?", plain::line(&tool.kind), plain::line(&tool.title)),
         },
-        RequestKind::Budget(spending) => format!("{spending}: may it use as much once more?"),
+        RequestKind::Budget(spending) => format!("{spending}: grant as much again?"),
         RequestKind::Question { question } => plain::line(question),
     }
 }

@@ -12,7 +12,7 @@ use std::fmt;
 /// Events that are only signs of life.
 const NO_OPERATION: [&str; 2] = ["activity_noted", "usage_noted"];
 /// Fields with a column of their own.
-const TOLD: [&str; 9] =
+const COLUMN_FIELDS: [&str; 9] =
     ["type", "result", "effect", "actor", "plan", "task", "attempt", "worker", "request"];
 
 /// One operation or decision.
@@ -87,7 +87,8 @@ fn about(fields: &Map<String, Value>) -> About {
 /// Returns the remaining fields.
 fn rest(fields: &Map<String, Value>) -> String {
     let is_empty = |it: &Value| it.is_null() || it == "" || it == &Value::Array(Vec::new());
-    let rest = fields.iter().filter(|(key, it)| !TOLD.contains(&key.as_str()) && !is_empty(it));
+    let rest =
+        fields.iter().filter(|(key, it)| !COLUMN_FIELDS.contains(&key.as_str()) && !is_empty(it));
     let words = rest.map(|(key, value)| match value {
         Value::String(text) => format!("{key}={text}"),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {

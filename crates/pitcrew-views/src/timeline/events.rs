@@ -46,7 +46,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
             by_us(About::Workspace, held(backend, *until, entry.at, reason))
         }
         Event::BackendReleased { backend, actor } => {
-            by(*actor, About::Workspace, format!("{} may be used again", plain::line(backend)))
+            by(*actor, About::Workspace, format!("{} is available again", plain::line(backend)))
         }
         Event::WorkerMoved { worker, from, to, reason } => {
             worker_moved(*worker, *from, *to, reason)?
@@ -81,7 +81,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
         }
         Event::AccessBlocked { worker, access, path, .. } => {
             let path = plain::line(path);
-            by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its zone"))
+            by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its region"))
         }
         Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
         Event::SandboxApplied { sandbox } => {
@@ -103,11 +103,12 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
         Event::GrantRevoked { grant, actor } => {
             by(*actor, About::Workspace, format!("{grant} revoked"))
         }
-        Event::AgentGroupCreated { parent, tasks, .. } => {
-            by_us(About::Attempt(*parent), format!("handed out together: {}", SubtaskNames(tasks)))
-        }
+        Event::AgentGroupCreated { parent, tasks, .. } => by_us(
+            About::Attempt(*parent),
+            format!("sub-tasks created together: {}", SubtaskNames(tasks)),
+        ),
         Event::StandaloneSpawned { plan, tasks, .. } => {
-            by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks handed out", tasks.len()))
+            by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks created", tasks.len()))
         }
         Event::LandingMoved { plan, from, to, reason, actor } => {
             by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
@@ -136,11 +137,11 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
             by(Actor::Worker(*worker), About::Worker(*worker), text)
         }
         Event::QueryRouted { query, worker, owner, .. } => {
-            by_us(About::Worker(*worker), format!("{query} is put to {owner}"))
+            by_us(About::Worker(*worker), format!("{query} goes to {owner}"))
         }
         Event::QueryEnded { query, worker, outcome, tokens_spent, tokens_saved, .. } => {
-            let told = queries::ended(*query, *outcome, *tokens_spent, *tokens_saved);
-            by_us(About::Worker(*worker), told)
+            let text = queries::ended(*query, *outcome, *tokens_spent, *tokens_saved);
+            by_us(About::Worker(*worker), text)
         }
         Event::QueryAnsweredLate { query, worker, owner, .. } => {
             by(Actor::Worker(*owner), About::Worker(*worker), format!("{query} answered late"))
@@ -187,7 +188,7 @@ fn by_us(about: About, text: impl Into<String>) -> LineDraft {
 }
 
 fn handed_out(task: TaskId, spec: &TaskSpec) -> String {
-    format!("hands {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
+    format!("delegates {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
 }
 
 fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> LineDraft {
@@ -204,19 +205,23 @@ fn about(scope: BudgetScope) -> About {
 
 fn held(backend: &str, until: Timestamp, now: Timestamp, reason: &str) -> String {
     let (backend, until, reason) = (plain::line(backend), clock(until, now), plain::line(reason));
-    format!("the limit of {backend} is used up until {until}: {reason}")
+    format!("{backend} has reached a provider limit until {until}: {reason}")
 }
 
 fn worked_on(worker: WorkerId, away_ms: u64) -> LineDraft {
     let away = duration(away_ms);
-    by_us(About::Worker(worker), format!("its agent worked on while nobody was there, for {away}"))
+    by_us(
+        About::Worker(worker),
+        format!("its agent kept running without an orchestrator for {away}"),
+    )
 }
 
 fn exited(exit: &Exit) -> String {
     if exit.is_lost() {
-        return "its agent was lost: the machine went down, or nobody came back in time".into();
+        return "its agent was lost: the machine went down, or no orchestrator came back in time"
+            .into();
     }
-    format!("its agent ended by itself: {exit}")
+    format!("its agent exited by itself: {exit}")
 }
 
 fn moved(from: &impl Display, to: &impl Display, reason: &str) -> String {
@@ -265,8 +270,8 @@ fn worker_moved(
     to: WorkerStatus,
     reason: &str,
 ) -> Option<LineDraft> {
-    let told = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
-    if !told {
+    let is_shown = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
+    if !is_shown {
         return None;
     }
     Some(by_us(About::Worker(worker), format!("{worker} {}", moved(&from, &to, reason))))
@@ -279,9 +284,9 @@ fn slots(count: u32) -> LineDraft {
 fn turn(worker: WorkerId, cause: &TurnCause) -> Option<LineDraft> {
     let text = match cause {
         TurnCause::Start => return None,
-        TurnCause::Reminder => "reminded to say that it is done",
+        TurnCause::Reminder => "reminded to report completion",
         TurnCause::Answer { .. } => "gets the answer",
-        TurnCause::Resumed | TurnCause::QuotaOver => "goes on",
+        TurnCause::Resumed | TurnCause::QuotaOver => "continues",
         TurnCause::Results => "its sub-tasks have ended",
         TurnCause::Messages => "gets its messages",
     };

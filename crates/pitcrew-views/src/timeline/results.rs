@@ -12,7 +12,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
         EffectResult::PlanNotPrepared { plan, failure } => {
-            (About::Plan(*plan), format!("cannot begin: {}", one_line(failure)))
+            (About::Plan(*plan), format!("cannot start: {}", one_line(failure)))
         }
         EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
         EffectResult::CheckoutPrepared { attempt, notes, .. } => {
@@ -66,10 +66,10 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
             (About::Attempt(*attempt), format!("snapshots not dropped: {}", plain::line(reason)))
         }
         EffectResult::VaultTidied { packed_count } if *packed_count > 0 => {
-            (About::Workspace, format!("the vault is tidied: {packed_count} objects packed"))
+            (About::Workspace, format!("the vault was repacked: {packed_count} objects"))
         }
         EffectResult::VaultNotTidied { reason } => {
-            (About::Workspace, format!("the vault was not tidied: {}", plain::line(reason)))
+            (About::Workspace, format!("the vault was not repacked: {}", plain::line(reason)))
         }
         // A result that its attempt no longer waits for does not matter.
         EffectResult::SnapshotNotTaken { attempt, reason } => {
@@ -93,7 +93,7 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
 /// Without the path, because people use a copy.
 fn checkout(notes: &[String]) -> String {
     let notes = notes.iter().map(|it| plain::line(it));
-    let said: Vec<String> = ["its checkout is made".to_owned()].into_iter().chain(notes).collect();
+    let said: Vec<String> = ["its checkout is ready".to_owned()].into_iter().chain(notes).collect();
     said.join("; ")
 }
 
@@ -122,7 +122,7 @@ fn base(checks: &[CheckResult]) -> String {
     if red.is_empty() {
         format!("the base is green ({})", counted(checks.len() as u64, "check"))
     } else {
-        format!("already red on the base: {}", plain::line(&red.join(", ")))
+        format!("already fails on the base: {}", plain::line(&red.join(", ")))
     }
 }
 

@@ -20,7 +20,7 @@ fn a_task_waits_for_its_dependencies_by_name() {
     journal.start(1, 1, 1);
     expect![[r#"
         plan-1 demo: active {Pending: 2, Starting: 1}
-          task-1 core: starting by worker-1: its checkout is being made
+          task-1 core: starting by worker-1: its checkout is being created
           task-2 api: pending by -: waits for task-1 core
           task-3 ui: pending by -: waits for task-1 core, task-2 api
           worker-1 on task-1: created
@@ -36,7 +36,7 @@ fn a_task_waits_for_its_dependencies_by_name() {
     assert_eq!((task.key.as_str(), task.prompt.as_str()), ("ui", "Do ui."));
     assert_eq!((task.agent.as_str(), task.plan), ("claude:agent", PLAN));
     assert_eq!(task.depends_on, [TaskId(1), TaskId(2)]);
-    assert_eq!(task.worker, None, "nobody works on it yet");
+    assert_eq!(task.worker, None, "it has no worker yet");
     assert_eq!(view.task(TaskId(1)).expect("the task").worker, Some(WorkerId(1)));
 }
 
@@ -101,7 +101,7 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
     }
     expect![[r#"
         plan-1 demo: active {Queued: 3, Starting: 1}
-          task-1 t1: starting by worker-1: its checkout is being made
+          task-1 t1: starting by worker-1: its checkout is being created
           task-2 t2: queued by -: waits for the region of task-1 t1
           task-3 t3: queued by -: is about to be started
           task-4 t4: queued by -: is about to be started
@@ -111,7 +111,7 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
     journal.push(Event::AgentsMaxSet { count: 1 });
     expect![[r#"
         plan-1 demo: active {Queued: 3, Starting: 1}
-          task-1 t1: starting by worker-1: its checkout is being made
+          task-1 t1: starting by worker-1: its checkout is being created
           task-2 t2: queued by -: waits for the region of task-1 t1
           task-3 t3: queued by -: waits for a slot: 1 of 1 are taken
           task-4 t4: queued by -: waits for a slot: 1 of 1 are taken
@@ -205,16 +205,16 @@ fn a_running_task_shows_its_step() {
     journal.move_task(1, TaskStatus::Integrating, TaskStatus::Completed, Reason::Progress);
     note(&journal);
     expect![[r#"
-        starting: its checkout is being made
+        starting: its checkout is being created
         starting: its agent starts
         running: -
         running: waits for a permission: request-1
-        running: waits for a slot to go on
+        running: waits for a slot to continue
         running: -
         verifying: its work is being collected
         verifying: waits for its turn to be merged
         verifying: the checks run on the merged tree
-        integrating: the integration branch takes it in
+        integrating: its work is being integrated
         completed: -
     "#]]
     .assert_eq(&(steps.join("\n") + "\n"));

@@ -29,7 +29,7 @@ fn a_plan_request_shows_everything_it_executes() {
     journal.push(Event::TaskAdded { plan: PLAN, task, spec: command, depends_on });
     journal.ask(1, None, RequestKind::PlanExecution);
     let view = journal.inbox.view(&journal.board);
-    assert_eq!((view.open.len(), view.open[0].title.as_str()), (1, "may the plan be executed?"));
+    assert_eq!((view.open.len(), view.open[0].title.as_str()), (1, "run this plan?"));
     expect![[r#"
         {
           "kind": "plan_execution",

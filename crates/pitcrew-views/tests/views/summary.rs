@@ -71,7 +71,7 @@ fn the_time_of_a_running_plan_is_counted_up_to_now() {
         plan-1 demo: active
           task-1 core  starting      1 attempt   2 h 3 min    0 files  +0 -0
           total: 0 of 1 completed, 1 attempt, 2 h 3 min, 0 files, +0 -0
-          task-1 core is starting: its checkout is being made
+          task-1 core is starting: its checkout is being created
     "#]]
     .assert_eq(&summary.to_string());
 }

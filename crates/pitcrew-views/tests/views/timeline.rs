@@ -73,16 +73,16 @@ fn the_lines_of_a_task_are_its_history() {
         [person] plan-1 demo: awaiting_approval -> active (approved)
         [orchestrator] plan-1 demo: starts from main at aaaaaaaaaa, with 2 uncommitted paths; the repository is shallow
         [orchestrator] plan-1 demo: checks run on the base
-        [orchestrator] plan-1 demo: already red on the base: `make test`
+        [orchestrator] plan-1 demo: already fails on the base: `make test`
         [orchestrator] task-1 core: pending -> queued
         [orchestrator] task-1 core: queued -> starting (a slot is free)
         [orchestrator] task-1 core: attempt 1 by worker-1 from aaaaaaaaaa
-        [orchestrator] task-1 core: its checkout is made
+        [orchestrator] task-1 core: its checkout is ready
         [orchestrator] task-1 core: agent `tester` is ready
         [orchestrator] task-1 core: starting -> running
         [worker-1] task-1 core: edits core/a.rs
         [orchestrator] task-1 core: `edit core/a.rs` answered by rule: allow
-        [orchestrator] task-1 core: reminded to say that it is done
+        [orchestrator] task-1 core: reminded to report completion
         [worker-1] task-1 core: says: done: Wrote it. All of it.
         [orchestrator] task-1 core: changed 1 file, +10 -3
         [orchestrator] task-1 core: running -> pending (check `make test` failed with exit code 2 (it also fails on the base); next attempt in 7.0 s)
@@ -146,7 +146,7 @@ fn decisions_and_failures_have_lines() {
         failure: Failure::Conflict { paths: vec!["core/a.rs".to_owned()], with: Vec::new() },
     });
     let lines = text(&journal);
-    let (_, told) = lines.split_once("attempt 1 by worker-1").expect("the attempt begins");
+    let (_, lines_shown) = lines.split_once("attempt 1 by worker-1").expect("the attempt begins");
     expect![[r#"
          from aaaaaaaaaa
         [worker-1] task-1 core: request-1: Which port?
@@ -163,9 +163,9 @@ fn decisions_and_failures_have_lines() {
         [person] workspace: max_agents is 3
         [person] task-1 core: attempt 1 abandoned
         [orchestrator] task-1 core: checkout kept: a process uses it
-        [orchestrator] plan-1 demo: request-2: may the result be merged?
+        [orchestrator] plan-1 demo: request-2: merge the result?
         [orchestrator] plan-1 demo: not landed: conflict in core/a.rs
-    "#]].assert_eq(told);
+    "#]].assert_eq(lines_shown);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
         &[
             "pub fn core() {}",
             "call a2a_spawn",
-            "hands subtask-3",
+            "delegates subtask-3",
             "waits for subtask-3",
             "gets the results",
             "the turn ended",
@@ -91,7 +91,7 @@ fn an_architect_asks_three_others_and_goes_on_with_what_they_say() {
     sandbox
         .pitcrew(&["audit"])
         .expect(0)
-        .says("handed out together: subtask-3, subtask-4, subtask-5");
+        .says("sub-tasks created together: subtask-3, subtask-4, subtask-5");
     let audit = sandbox.pitcrew(&["audit", "--kind", "subtask"]).expect(0);
     assert_eq!(audit.stdout.lines().count(), 3, "{audit}");
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
@@ -414,8 +414,8 @@ complete decided what it may
             "request-3 subtask-3 the rest, ",
             "  may it run `make rest`?\n",
             "  asked by worker-3 (pitcrew-agent 0.0.0), for plan-1 asks\n",
-            "  its parent has not decided it (task-1 would have to ask for it too)\n",
-            "  so it comes to you (the rule is ask_user)\n",
+            "  its parent has not decided it (task-1 lacks this permission too)\n",
+            "  so you decide it (the rule is ask_user)\n",
             "  pitcrew approve request-3",
         ],
     );

@@ -161,7 +161,7 @@ pub fn event(event: &Event) -> String {
             let end = match end {
                 AwaitEnd::AllEnded => "all have ended",
                 AwaitEnd::TimedOut => "its time is over",
-                AwaitEnd::TurnOver => "nobody waits for the answer",
+                AwaitEnd::TurnOver => "its turn has ended",
                 AwaitEnd::ChildAsks => "one of them asks it",
                 AwaitEnd::Questioned => "somebody asks it something",
                 AwaitEnd::Replaced => "it has called again",

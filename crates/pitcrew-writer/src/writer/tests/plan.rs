@@ -121,7 +121,7 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::Land { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
-        | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
+        | Effect::RemoveCheckout { .. } => panic!("unexpected effect: {order:?}"),
     }
 }
 

@@ -140,7 +140,7 @@ pub struct WatchArgs {
 pub struct LogsArgs {
     /// A task or a plan
     pub id: String,
-    /// CheckoutRole until it has ended
+    /// Stay until it has ended
     #[arg(long, short)]
     pub follow: bool,
     #[command(flatten)]
