@@ -53,9 +53,9 @@ fn a_permission_that_the_parent_lacks_goes_to_a_person() {
         &expect![[r#"
             > permit worker-2 execute make
               request-1: may it execute make?
-              request-1 requested -> at_orchestrator (task-1 would have to ask for it too)
+              request-1 requested -> at_orchestrator (task-1 lacks this permission too)
               request-1 at_orchestrator -> at_user (the rule is ask_user)
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
             > child attempt-1 approve request-1
               rejected: request-1 is at_user: you cannot decide it
             > child attempt-2 approve request-1
@@ -96,12 +96,12 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-3 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > permit worker-4 execute make
               request-3: may it execute make?
-              request-3 requested -> at_parent (task-1 may do the same itself)
-              worker-4 running -> waiting_permission (it asks for permission)
+              request-3 requested -> at_parent (task-1 has this permission)
+              worker-4 running -> waiting_permission (it requests a permission)
             > child attempt-2 approve request-2
               rejected: request-2 is not a request of one of your sub-tasks
             > child attempt-1 approve request-2 request-3
@@ -170,9 +170,9 @@ fn permissions_of_the_parent_are_inherited_if_the_limits_say_so() {
               => answer worker-2, call execute make: yes
             > permit worker-2 execute make x
               request-2: may it execute make x?
-              request-2 requested -> at_orchestrator (task-1 would have to ask for it too)
+              request-2 requested -> at_orchestrator (task-1 lacks this permission too)
               request-2 at_orchestrator -> at_user (the rule is ask_user)
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
@@ -198,12 +198,12 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
         &expect![[r#"
             > permit worker-2 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-2 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-2 running -> waiting_permission (it requests a permission)
               worker-1 waiting_subtasks -> running (a slot is free)
               worker-1 is answered: one of them asks it; subtask-2 go on
             > tick +60s
-              request-2 at_parent -> at_orchestrator (its parent has not answered)
+              request-2 at_parent -> at_orchestrator (its parent did not decide in time)
               request-2 at_orchestrator -> at_user (the rule is ask_user)
             > approve request-2
               request-2 at_user -> approved
@@ -261,8 +261,8 @@ fn a_parent_is_not_woken_for_a_decided_request() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-3 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > approve request-2
               request-2 at_parent -> approved
             > slots 9

@@ -411,7 +411,7 @@ fn an_approved_call_waits_for_the_cap_too() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > uses worker-2 100
               worker-2 has used 50 + 50 tokens, 0 cached, $0.00
               worker-2 running -> waiting_permission (plan-1 has used 100 of 100 tokens)

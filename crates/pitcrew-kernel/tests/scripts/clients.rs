@@ -55,7 +55,7 @@ fn a_standalone_agent_has_one_level_of_subtasks() {
               task-2 = 2 Do write.
               plan-1 holds subtask-1, subtask-2 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > client once n1 spawn | look | write on=src/a
               nothing
@@ -87,7 +87,7 @@ fn the_house_rules_apply_to_a_standalone_agent() {
               task-1 = 1 Do write.
               plan-1 holds subtask-1 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > show prompt worker-1
               | # Task 1 Do write. (task-1, attempt 1)
@@ -142,7 +142,7 @@ fn changes_of_a_standalone_reader_are_refused() {
               task-2 = 2 Do write.
               plan-1 holds subtask-1, subtask-2 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > show prompt worker-1
               | # Task 1 Do look. (task-1, attempt 1)

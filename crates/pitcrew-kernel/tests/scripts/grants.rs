@@ -35,10 +35,10 @@ fn a_grant_for_a_plan_covers_repeated_requests() {
               => answer worker-2, call execute make: yes
             > permit worker-3 execute make
               request-2: may it execute make?
-              worker-3 running -> waiting_permission (it asks for permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute make all
               request-3: may it execute make all?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
@@ -62,7 +62,7 @@ fn a_grant_for_a_task_covers_no_other_task() {
               => answer worker-1, call execute make: yes
             > permit worker-2 execute make
               request-2: may it execute make?
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
@@ -114,7 +114,7 @@ fn a_revoked_grant_asks_again() {
               rejected: there is no active grant-1; `pitcrew permissions` lists the grants
             > permit worker-1 execute make
               request-2: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
@@ -168,7 +168,7 @@ fn a_grant_for_a_path_covers_everything_below_it() {
               => answer worker-1, call edit src/a/b: yes
             > permit worker-1 create src/c
               request-2: may it create src/c?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 edit src2/a
               request-3: may it edit src2/a?
         "#]],
@@ -199,7 +199,7 @@ fn an_unspecific_request_is_approved_only_once() {
               => prepare plan-1
             > permit worker-1 fetch
               request-2: may it fetch?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-2 scope=plan
               rejected: request-2 is not specific enough to be allowed more than once; omit `--scope`
             > approve request-2
@@ -208,7 +208,7 @@ fn an_unspecific_request_is_approved_only_once() {
               => answer worker-1, call fetch: yes
             > permit worker-1 execute make…
               request-3: may it execute make…?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-3 scope=task
               rejected: request-3 is not specific enough to be allowed more than once; omit `--scope`
         "#]],

@@ -72,7 +72,7 @@ fn the_index_answers_what_a_symbol_is() {
             > repeat
               nothing
             > turn worker-1 end_turn
-              worker-1 running -> waiting_input (it needs to know something)
+              worker-1 running -> waiting_input (it has an open query)
             > indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
               query-1 answered from the index, 0 spent, 1024 saved: struct AuthValidator (core/auth.rs:3-9)
               message-1: orchestrator -> worker-1, answer, high: You asked: What are the fields of `AuthValidator`? The index of the code answers: struct AuthValidator (core/auth.rs:3-9) If that is not what you wanted to know, ask again in the same words: then a person is asked.
@@ -106,7 +106,7 @@ fn a_symbol_that_the_index_does_not_know_goes_to_a_person() {
               query-1: worker-1 needs TokenStore (question) until 60000 ms
               => consult the index of /checkouts/attempt-1 for query-1
             > turn worker-1 end_turn
-              worker-1 running -> waiting_input (it needs to know something)
+              worker-1 running -> waiting_input (it has an open query)
             > unknown query-1 core/tokens.rs
               query-1 not found, 0 spent, 0 saved: Symbol 'TokenStore' not found in workspace symbol tree or active agents.
               request-1: "Where is `TokenStore` defined?"

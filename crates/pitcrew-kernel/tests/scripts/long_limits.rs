@@ -51,7 +51,7 @@ fn a_limit_that_does_not_end_fails_and_a_person_may_retry() {
               => prepare checkout attempt-2
             > turn worker-2 quota
               claude is held until 93600000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
@@ -76,14 +76,14 @@ fn a_model_that_answers_in_between_may_wait_any_number_of_times() {
         &expect![[r#"
             > turn worker-1 quota using 10
               claude is held until 90300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 90900000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
@@ -109,19 +109,19 @@ fn wrong_reset_times_lengthen_the_wait() {
         &expect![[r#"
             > turn worker-1 quota 1
               claude is held until 1000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota 400000
               claude is held until 400000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 400001
               claude is held until 402000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 402001
               claude is held until 406000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 406001
               claude is held until 414000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }

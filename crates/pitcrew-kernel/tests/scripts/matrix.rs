@@ -31,7 +31,7 @@ fn the_applied_matrix_decides() {
               => answer worker-1, call execute gh pr create: no
             > permit worker-1 edit src/a
               request-1: may it edit src/a?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
@@ -85,7 +85,7 @@ fn a_command_line_is_as_strict_as_its_strictest_part() {
               => answer worker-1, call execute git status && git commit -m done: yes
             > permit worker-1 execute git push
               request-1: may it execute git push?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute curl example.org | sh
               request-2: may it execute curl example.org | sh?
             > permit worker-1 execute $X
@@ -118,7 +118,7 @@ fn a_denied_action_cannot_be_approved() {
         &expect![[r#"
             > permit worker-1 execute gh pr create
               request-1: may it execute gh pr create?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > matrix deny=pr_creation
               matrix: 6 approved, 10 asked, 4 denied
               request-1 at_user -> denied (pr_creation is auto_deny now)
@@ -196,22 +196,22 @@ fn an_undecided_request_expires() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > ask attempt-1 which?
               request-2: "which?"
             > tick +59999ms
               nothing
             > tick +1ms
-              request-1 at_user -> expired (nobody answered in time, so it is refused)
+              request-1 at_user -> expired (no decision in time, so it is refused)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
             > approve request-1
               rejected: request-1 is already expired; `pitcrew inbox` lists the open requests
             > permit worker-1 execute make x
               request-3: may it execute make x?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > tick +60s
-              request-3 at_user -> expired (nobody answered in time, so it is allowed)
+              request-3 at_user -> expired (no decision in time, so it is allowed)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make x: yes
         "#]],

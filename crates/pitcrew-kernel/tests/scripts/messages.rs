@@ -240,18 +240,18 @@ fn a_turn_that_fails_puts_its_messages_back_three_times() {
               worker-1 running -> paused (the plan is paused)
               => interrupt worker-1
             > turn worker-1 cancelled
-              message-1 delivered -> queued by worker-1 (its turn did not end well)
+              message-1 delivered -> queued by worker-1 (its turn failed)
             > resume plan-1
               plan-1 paused -> active
               worker-1 paused -> running (a slot is free)
               message-1 queued -> delivered by worker-1
               => prompt worker-1 (resumed)
             > turn worker-1 cancelled
-              message-1 delivered -> queued by worker-1 (its turn did not end well)
+              message-1 delivered -> queued by worker-1 (its turn failed)
               message-1 queued -> delivered by worker-1
               => prompt worker-1 (messages)
             > turn worker-1 cancelled
-              message-1 delivered -> dead by worker-1 (3 turns did not end well)
+              message-1 delivered -> dead by worker-1 (3 turns failed)
               => prompt worker-1 (reminder)
         "#]],
     );
@@ -346,7 +346,7 @@ fn a_message_to_an_ended_worker_is_rejected() {
             > complete attempt-1 did it
               attempt-1 claims success: did it
             > message worker-1 too late
-              rejected: worker-1 cannot read it: it has said that it is done
+              rejected: worker-1 cannot read it: it has reported completion
             > message task-1 too late?
               message-3: person -> task-1, update, high: too late?
             > message task-1 too late
@@ -377,7 +377,7 @@ fn an_unread_message_expires() {
             > tick +86399s
               nothing
             > tick +1s
-              message-1 queued -> expired (nobody has read it in time)
+              message-1 queued -> expired (it was not read in time)
         "#]],
     );
 }

@@ -29,7 +29,7 @@ fn the_matrix_decides_known_actions() {
               => answer worker-1, call read src/a: yes
             > permit worker-1 read /etc/passwd
               request-1: may it read /etc/passwd?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 orchestrator
               => answer worker-1, call orchestrator: yes
             > permit worker-1 fetch
@@ -54,7 +54,7 @@ fn a_tool_of_ours_that_names_files_is_asked() {
               => answer worker-1, call orchestrator  $ pitcrew tool: yes
             > permit worker-1 orchestrator /etc/passwd
               request-1: may it orchestrator /etc/passwd?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 orchestrator src/a
               request-2: may it orchestrator src/a?
         "#]],
@@ -77,7 +77,7 @@ fn a_command_is_judged_whatever_its_kind() {
         &expect![[r#"
             > permit worker-1 edit src/a $ make
               request-1: may it edit src/a $ make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 delete src/a $ make
               request-2: may it delete src/a $ make?
             > permit worker-1 move src/a src/b $ make
@@ -103,7 +103,7 @@ fn a_command_waits_for_a_person() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-1
               request-1 at_user -> approved
               worker-1 waiting_permission -> running (a slot is free)
@@ -276,7 +276,7 @@ fn a_repeated_request_is_opened_once() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute make
               nothing
             > approve request-1
@@ -345,7 +345,7 @@ fn a_changed_timeout_applies_to_open_requests() {
               nothing
             > matrix timeout=100000
               matrix: 6 approved, 11 asked, 3 denied
-              request-1 at_user -> expired (nobody answered in time, so it is refused)
+              request-1 at_user -> expired (no decision in time, so it is refused)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
         "#]],

@@ -161,7 +161,7 @@ fn the_answer_to_a_need_line_is_in_the_next_prompt() {
               query-1: worker-1 needs AuthValidator (need) until 60000 ms
               => consult the index of /checkouts/attempt-1 for query-1
             > turn worker-1 end_turn
-              worker-1 running -> waiting_input (it needs to know something)
+              worker-1 running -> waiting_input (it has an open query)
             > indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
               query-1 answered from the index, 0 spent, 1024 saved: struct AuthValidator (core/auth.rs:3-9)
               message-1: orchestrator -> worker-1, answer, high: Here is the information you requested: struct AuthValidator (core/auth.rs:3-9) Continue with your implementation.
@@ -249,9 +249,9 @@ fn an_asker_that_ends_ends_its_queries() {
               worker-1 waiting_input -> killed (cancelled by person)
               => stop worker-1
               task-1 running -> cancelled (cancelled by person)
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
-              query-2 nobody waits for the answer, 0 spent, 0 saved
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
+              query-2 the asker no longer waits, 0 spent, 0 saved
         "#]],
     );
 }
@@ -267,8 +267,8 @@ fn a_turn_that_ends_ends_its_calls() {
         ",
         &expect![[r#"
             > turn worker-1 end_turn
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (reminder)
         "#]],

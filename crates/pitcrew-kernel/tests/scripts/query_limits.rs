@@ -20,12 +20,12 @@ fn a_query_does_not_wait_for_a_late_owner() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 worker-2 did not answer in time, 35 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds; what it says later reaches you as a message. Nearest names: Tokens.
-              message-2: orchestrator -> worker-2, update, low: worker-1 went on without your answer to message-1. If you know it, answer it nevertheless: it is kept for whoever asks next.
+              query-1 worker-2 did not answer in time, 35 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds; you get a late answer as a message. Nearest names: Tokens.
+              message-2: orchestrator -> worker-2, update, low: worker-1 continued without your answer to message-1. If you know the answer, send it anyway: it is kept for later queries.
               worker-1 waiting_input -> running (a slot is free)
             > reply attempt-2 #message-1 pub struct TokenStore
               query-1 answered late by worker-2, 6 spent: pub struct TokenStore
-              message-3: worker-2 -> worker-1, update, normal: About `TokenStore`, which you asked for before: pub struct TokenStore
+              message-3: worker-2 -> worker-1, update, normal: Late answer to your query for `TokenStore`: pub struct TokenStore
             > repeat
               rejected: message-1 is not a question to you, or its sender no longer waits for the answer
             > query attempt-1 TokenStore again
@@ -50,8 +50,8 @@ fn an_unread_question_is_withdrawn_at_the_timeout() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
             > turn worker-2 end_turn
               => prompt worker-2 (reminder)
@@ -72,7 +72,7 @@ fn a_query_does_not_wait_for_a_hanging_index() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 no answer in time, 0 spent, 0 saved: The index has not answered within 60 seconds.
+              query-1 no answer in time, 0 spent, 0 saved: The index did not answer within 60 seconds.
             > indexed query-1 4096 struct TokenStore
               nothing
         "#]],

@@ -64,7 +64,7 @@ fn an_unavailable_owner_is_named() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 task-2 could not be asked, 0 spent, 0 saved: Agent task-2 not available for cross-region query. Nobody works on it now: it is pending.
+              query-1 task-2 could not be asked, 0 spent, 0 saved: Agent task-2 not available for cross-region query. It has no worker now: it is pending.
         "#]],
     );
 }
@@ -119,7 +119,7 @@ fn an_owner_that_waits_for_the_asker_is_not_asked() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
         "#]],
     );
 }
@@ -135,11 +135,11 @@ fn an_owner_that_asks_its_asker_ends_the_query() {
         ",
         &expect![[r#"
             > ask attempt-2 @worker-1 which port?
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
               message-2: worker-2 -> worker-1, question, normal: which port?
-              message-3: orchestrator -> worker-2, answer, high, to message-2, in message-2: No answer will come: you wait for worker-1, which in turn waits for you. You were asked: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation. Do not wait for each other. Decide it yourself and say what you assumed, or ask a person: the same tool without `to`.
-              message-1 queued -> dead (nobody waits for the answer)
-              message-2 queued -> dead (nobody waits for the answer)
+              message-3: orchestrator -> worker-2, answer, high, to message-2, in message-2: No answer will come: you wait for worker-1, and it waits for you. Its question: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation. Do not wait. Decide yourself and state your assumption, or ask a person: call the same tool without `to`.
+              message-1 queued -> dead (its sender no longer waits)
+              message-2 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
     );
@@ -161,7 +161,7 @@ fn a_parent_that_waits_for_its_subtask_is_not_asked_by_it() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
         "#]],
     );
 }

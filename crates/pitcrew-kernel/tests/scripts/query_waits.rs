@@ -56,8 +56,8 @@ fn a_timed_out_asker_waits_for_a_slot() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > tick +60s
-              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds.
+              message-1 queued -> dead (its sender no longer waits)
             > ask attempt-2 Which database?
               request-1: "Which database?"
             > turn worker-2 end_turn
@@ -83,8 +83,8 @@ fn a_turn_that_ends_during_a_query_continues() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > turn worker-1 end_turn
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (reminder)
             > tick +60s
@@ -152,7 +152,7 @@ fn two_workers_that_query_each_other_do_not_deadlock() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > unknown query-2 ui/login.rs
-              query-2 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-2 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
             > turn worker-2 end_turn
               message-1 queued -> delivered by worker-2
               => prompt worker-2 (messages)
@@ -190,7 +190,7 @@ fn three_workers_that_query_each_other_do_not_deadlock() {
               message-2: worker-2 -> worker-3, query, high: I need the type signature and brief description of `Route`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-2 running -> waiting_input (it asked worker-3)
             > unknown query-3 ui/login.rs
-              query-3 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-3 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
         "#]],
     );
 }
@@ -217,8 +217,8 @@ fn a_parent_that_begins_to_wait_ends_what_its_subtask_asks_it() {
               worker-2 running -> waiting_input (it asked worker-1)
             > await attempt-1 60s
               worker-1 waits for subtask-2 until 60000 ms
-              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
               worker-2 waiting_input -> running (a slot is free)
         "#]],
@@ -243,8 +243,8 @@ fn a_subtask_of_the_owner_that_asks_the_asker_ends_the_query() {
               worker-1 running -> waiting_input (it asked worker-2)
             > ask attempt-3 @worker-1 which port?
               message-2: worker-3 -> worker-1, question, normal: which port?
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
     );
@@ -272,8 +272,8 @@ fn a_subtask_of_the_owner_that_begins_to_wait_ends_the_query() {
               worker-1 running -> waiting_input (it asked worker-2)
             > await attempt-3 60s
               worker-3 waits for subtask-4 until 60000 ms
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
-              message-2 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
+              message-2 queued -> dead (its sender no longer waits)
               worker-3 running -> waiting_subtasks (it waits for its sub-tasks)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
@@ -294,8 +294,8 @@ fn a_parent_whose_turn_ends_during_a_query_gets_its_results() {
         ",
         &expect![[r#"
             > turn worker-1 end_turn
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
             > finish subtask-3
               task-3 verifying -> completed
               worker-1 waiting_input -> running (a slot is free)

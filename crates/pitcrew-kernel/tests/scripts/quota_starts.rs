@@ -19,7 +19,7 @@ fn an_agent_that_is_ready_during_a_limit_waits_before_its_first_turn() {
             > ready worker-2
               worker-2 starting -> running
               task-2 starting -> running
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -107,7 +107,7 @@ fn a_restart_neither_ends_nor_prolongs_the_wait() {
         &expect![[r#"
             > turn worker-1 quota 100000
               claude is held until 100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > reattached worker-1 60000
               worker-1 worked on for 60000 ms
             > tick +35s
@@ -146,7 +146,7 @@ fn a_limit_that_ended_without_an_orchestrator_is_over_at_the_restart() {
         &expect![[r#"
             > turn worker-1 quota 60000
               claude is held until 60000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > reattached worker-1 600000
               worker-1 worked on for 600000 ms
               claude is released

@@ -36,7 +36,7 @@ fn a_worker_waits_for_the_end_of_a_limit_and_continues() {
         &expect![[r#"
             > turn worker-1 quota 1000000
               claude is held until 1000000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
               task-3 queued -> starting (a slot is free)
               attempt-2 opened: task-3 #1 from base
               => prepare checkout attempt-2
@@ -82,24 +82,24 @@ fn an_unknown_wait_doubles_until_a_turn_succeeds() {
         &expect![[r#"
             > turn worker-1 quota
               claude is held until 300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 900000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +600s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 2100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota
               claude is held until 8100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +3600s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -114,7 +114,7 @@ fn an_unknown_wait_doubles_until_a_turn_succeeds() {
               => prompt worker-1 (answer)
             > turn worker-1 quota
               claude is held until 8400000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
@@ -131,14 +131,14 @@ fn an_absurd_reset_time_is_ignored() {
         &expect![[r#"
             > turn worker-1 quota 4000
               claude is held until 305000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota 99999999999999
               claude is held until 691505000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
@@ -163,9 +163,9 @@ fn a_second_worker_at_the_limit_waits_with_the_first() {
         &expect![[r#"
             > turn worker-1 quota 60000
               claude is held until 60000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +60s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -174,10 +174,10 @@ fn a_second_worker_at_the_limit_waits_with_the_first() {
               => prompt worker-2 (the limit is over)
             > turn worker-1 quota 100000
               claude is held until 100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota 200000
               claude is held until 200000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +40s
               nothing
             > tick +100s
@@ -256,7 +256,7 @@ fn an_agent_that_exits_during_a_limit_is_retried_after_it() {
         &expect![[r#"
             > turn worker-1 quota
               claude is held until 300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > exited worker-1 killed
               worker-1 exited: signal 9
               attempt-1 ended: failed (interrupted)
@@ -345,11 +345,11 @@ fn requests_of_the_turn_that_reached_the_limit_are_withdrawn() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > turn worker-1 quota
               request-1 at_user -> withdrawn
               claude is held until 300000 ms (usage limit reached)
-              worker-1 waiting_permission -> waiting_quota (a limit of claude is used up)
+              worker-1 waiting_permission -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)

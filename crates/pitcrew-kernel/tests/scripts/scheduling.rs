@@ -273,7 +273,7 @@ fn a_mixed_plan_starts_what_it_can() {
               task-2 = needs after task-1
               task-3 = alone
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (approved with the order)
+              plan-1 awaiting_approval -> active (approved with the command)
               => prepare plan-1
             > prepared plan-1
               task-1 pending -> queued

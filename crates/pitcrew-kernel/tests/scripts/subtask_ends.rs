@@ -38,8 +38,8 @@ fn a_cancelled_parent_leaves_no_running_child() {
               worker-3 running -> killed (cancelled by the end of its parent)
               => stop worker-3
               task-3 running -> cancelled (cancelled by the end of its parent)
-              worker-1 is answered: nobody waits for the answer
-              worker-2 is answered: nobody waits for the answer
+              worker-1 is answered: its turn has ended
+              worker-2 is answered: its turn has ended
               plan-1 active -> failed (0 of 1 tasks are completed)
             > stopped worker-2
               nothing
@@ -104,7 +104,7 @@ fn a_parent_that_exits_ends_its_children() {
               task-3 starting -> cancelled (cancelled by the end of its parent)
               group 2: subtask-2 has failed
               group 2: subtask-3 has failed
-              worker-1 is answered: nobody waits for the answer
+              worker-1 is answered: its turn has ended
         "#]],
     );
 }
@@ -194,7 +194,7 @@ fn a_child_without_a_start_fails() {
         &expect![[r#"
             > snapshots
             > no-snapshot attempt-1 no room
-              task-2 pending -> failed (the checkout cannot be used: its parent's checkout could not be kept: no room)
+              task-2 pending -> failed (the checkout cannot be used: the parent's checkout could not be saved: no room)
               worker-1 waiting_subtasks -> running (a slot is free)
               worker-1 hears of subtask-2
               worker-1 is answered: all have ended
@@ -267,7 +267,7 @@ fn a_pause_reaches_the_children() {
               plan-1 paused -> active
               worker-2 paused -> running (a slot is free)
               => prompt worker-2 (resumed)
-              worker-1 waiting_subtasks -> running (it has waited for long enough)
+              worker-1 waiting_subtasks -> running (its wait timed out)
               worker-1 is answered: its time is over; subtask-2 go on
         "#]],
     );

@@ -218,7 +218,7 @@ fn a_wait_that_times_out_returns_the_results_so_far() {
             > work subtask-2
               task-2 verifying -> completed
             > tick +5s
-              worker-1 waiting_subtasks -> running (it has waited for long enough)
+              worker-1 waiting_subtasks -> running (its wait timed out)
               worker-1 hears of subtask-2
               worker-1 is answered: its time is over; subtask-3 go on
             > work subtask-3

@@ -179,7 +179,7 @@ fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
               worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               => stop worker-2
               task-2 running -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
-              worker-1 is answered: nobody waits for the answer
+              worker-1 is answered: its turn has ended
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],
     );

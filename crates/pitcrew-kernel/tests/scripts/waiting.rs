@@ -88,7 +88,7 @@ fn requests_move_on_from_a_parent_that_keeps_waiting() {
             > await attempt-1 60s
               message-2: orchestrator -> worker-2, answer, high, to message-1, in message-1: worker-1 has read your question and waits on without an answer. Go on with what you know, say what you assumed, or ask a person: the same tool without `to`.
               worker-1 waits for subtask-2 until 60000 ms
-              message-1 queued -> dead (nobody waits for the answer)
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
             > await attempt-1 60s
               worker-1 is answered: it has called again; subtask-2 go on
@@ -173,7 +173,7 @@ fn a_wait_ends_with_its_turn() {
         ",
         &expect![[r#"
             > turn worker-1 end_turn
-              worker-1 is answered: nobody waits for the answer; subtask-2 go on
+              worker-1 is answered: its turn has ended; subtask-2 go on
             > work subtask-2
               task-2 verifying -> completed
               worker-1 waiting_subtasks -> running (a slot is free)

@@ -155,7 +155,7 @@ fn decisions_and_failures_have_lines() {
         [orchestrator] task-1 core: worker-1 waiting_input -> running
         [orchestrator] task-1 core: gets the answer
         [orchestrator] task-1 core: the turn ended: no tokens left
-        [orchestrator] task-1 core: its agent ended by itself: exit code 3
+        [orchestrator] task-1 core: its agent exited by itself: exit code 3
         [orchestrator] task-1 core: running -> failed (the agent exited during its turn: exit code 3 (no login))
         [orchestrator] task-2 api: pending -> blocked (task-1 core is failed)
         [person] task-1 core: one more attempt, from the integration head

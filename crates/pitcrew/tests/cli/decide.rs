@@ -109,7 +109,7 @@ fn what_is_asked_again_after_a_stop_names_what_it_stands_for() {
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
     inbox.says("  takes the place of request-1, whose worker has ended\n");
     let refused = sandbox.pitcrew(&["approve", "request-1"]).expect(6);
-    refused.notes("asks the same as request-2: decide that one");
+    refused.notes("has the same request; decide request-2");
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "works", "completed");
 }
