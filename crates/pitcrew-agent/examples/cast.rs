@@ -2,8 +2,8 @@
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve_stdio,
-    visible,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal,
+    serve_stdio, visible,
 };
 use serde_json::{Value, json};
 use std::{
@@ -61,8 +61,8 @@ fn model(setup: &Value) -> ModelSetup {
 struct Log(PathBuf);
 
 impl Orchestrator for Log {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
