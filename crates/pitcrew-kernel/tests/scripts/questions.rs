@@ -16,6 +16,7 @@ fn check_two(script: &str, expected: &expect_test::Expect) {
 
 /// S4-077, S4-083, S4-084: asked, answered with the tool, and the asker continues.
 #[test]
+#[expect(clippy::too_many_lines, reason = "the transcript shows two whole prompts")]
 fn a_worker_gets_the_answer_of_another_one() {
     check_two(
         "

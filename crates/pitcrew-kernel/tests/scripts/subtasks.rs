@@ -67,6 +67,7 @@ fn a_waiting_parent_gets_every_result_in_the_order_of_its_call() {
 /// S1-038, S1-039, S2-048, S4-087: a sub-task without a wait starts at once, and its result is in
 /// the next prompt. A single one is not a group.
 #[test]
+#[expect(clippy::too_many_lines, reason = "the transcript shows two whole prompts")]
 fn a_parent_that_does_not_wait_gets_the_result_after_its_turn() {
     check(
         "
