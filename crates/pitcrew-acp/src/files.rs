@@ -8,7 +8,7 @@ mod lines;
 
 use crate::frame;
 use lines::{TextError, text_of};
-use pitcrew_model::{Access, RepoPath, Standing, Stay, Zone, text};
+use pitcrew_model::{Access, CheckoutRole, RepoPath, Standing, Zone, text};
 use pitcrew_process::{Beneath, BeneathError};
 use serde_json::{Value, json};
 use std::{fmt, path::Path, pin::Pin, sync::Arc};
@@ -34,7 +34,7 @@ pub struct FileScope {
     pub zone: Zone,
     /// What it may read in addition.
     pub sees: Vec<RepoPath>,
-    pub stay: Stay,
+    pub stay: CheckoutRole,
     pub outline: Outline,
 }
 
@@ -173,7 +173,7 @@ impl FileScope {
 
     /// The rule that refuses a file, as the end of a sentence about it.
     fn refuses(&self, access: Access, place: &RepoPath) -> Option<String> {
-        if (access, self.stay) == (Access::Write, Stay::Reader) {
+        if (access, self.stay) == (Access::Write, CheckoutRole::Reader) {
             return Some("read-only for your task".into());
         }
         match self.zone.standing(place.as_str()) {
@@ -263,7 +263,7 @@ mod tests {
         };
         let outline: Outline =
             Arc::new(|it| Box::pin(async move { Some(format!("outline of {it}")) }));
-        FileScope { zone, sees: vec![path("lib"), path("ui")], stay: Stay::Owner, outline }
+        FileScope { zone, sees: vec![path("lib"), path("ui")], stay: CheckoutRole::Owner, outline }
     }
 
     fn checkout() -> tempfile::TempDir {

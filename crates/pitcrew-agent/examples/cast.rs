@@ -3,8 +3,8 @@
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve_stdio,
-    visible,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal,
+    serve_stdio, visible,
 };
 use serde_json::{Value, json};
 use std::{
@@ -62,8 +62,8 @@ fn model(setup: &Value) -> ModelSetup {
 struct Log(PathBuf);
 
 impl Orchestrator for Log {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
@@ -76,7 +76,7 @@ impl Orchestrator for Log {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.0).expect("the log");
         writeln!(file, "{}", json!({ "tool": tool, "arguments": arguments })).expect("the log");
         if arguments.to_string().contains("refuse me") {
-            return Err(ToolRefusal::new("attempt-1 is over: its task went on without it"));
+            return Err(ToolRefusal::new("attempt-1 has ended: its task continued without it"));
         }
         Ok(call.acknowledgement())
     }

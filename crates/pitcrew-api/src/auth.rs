@@ -1,15 +1,15 @@
-//! The secret that every request carries: `Authorization: Bearer <64 hexadecimal digits>`.
+//! The token of every request: `Authorization: Bearer <64 hexadecimal digits>`.
 
 use std::{fmt, str::FromStr};
 
 const DIGITS_COUNT: usize = 64;
 const SCHEME: &str = "Bearer";
 
-/// 256 bits that say who is calling: the workspace's own, or one worker's. Never printed.
+/// 256 bits that identify the caller: the workspace, or one worker. Never printed.
 #[derive(Clone)]
 pub struct Token([u8; DIGITS_COUNT]);
 
-/// Says nothing of the text: it may be somebody's secret.
+/// Does not contain the text, because it may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a token is {DIGITS_COUNT} hexadecimal digits in lower case")]
 pub struct ParseTokenError;
@@ -26,17 +26,17 @@ impl Token {
         Self(digits)
     }
 
-    /// The digits themselves: for the token file, the agent's environment and the header only.
+    /// Returns the digits: only for the token file, the agent's environment and the header.
     pub fn reveal(&self) -> &str {
         std::str::from_utf8(&self.0).expect("hexadecimal digits are ASCII")
     }
 
-    /// The value of the header.
+    /// Returns the value of the header.
     pub fn authorization(&self) -> String {
         format!("{SCHEME} {}", self.reveal())
     }
 
-    /// Reads the value of the header.
+    /// Parses the value of the header.
     pub fn from_authorization(value: &str) -> Result<Self, ParseTokenError> {
         let (scheme, digits) = value.split_once(' ').ok_or(ParseTokenError)?;
         if !scheme.eq_ignore_ascii_case(SCHEME) {
@@ -56,7 +56,7 @@ impl FromStr for Token {
     }
 }
 
-/// Takes the same time wherever the first difference is, so that it cannot be guessed by parts.
+/// Compares in constant time, so that a token cannot be guessed digit by digit.
 impl PartialEq for Token {
     fn eq(&self, other: &Self) -> bool {
         let different =
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused_without_being_repeated() {
+    fn an_invalid_token_is_refused_without_being_quoted() {
         let digits = "a5".repeat(32);
         for wrong in [
             "",

@@ -4,28 +4,28 @@ use crate::Known;
 use pitcrew_model::{Event, MessageId, PlanId, Rejection, RequestId, Seq, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// The command is in the journal, and will be after a crash.
+/// The command is in the journal and survives a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted {
-    /// The last entry that it caused: `events?after=` goes on from here.
+    /// The last entry that it caused: `events?after=` continues from here.
     pub seq: Seq,
     pub created: Created,
 }
 
-/// What the command made.
+/// What the command created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Created {
     pub plan: Option<PlanId>,
-    /// In the order of their numbers: none before those it depends on.
+    /// In the order of their numbers: dependencies come first.
     pub tasks: Vec<TaskId>,
-    /// What now waits for a person.
+    /// Requests that wait for a person.
     pub requests: Vec<RequestId>,
     pub messages: Vec<MessageId>,
 }
 
 impl Created {
-    /// What the events that a command caused say that it made.
+    /// Collects what the events of a command created.
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut created = Self::default();
         for event in events {
@@ -43,11 +43,11 @@ impl Created {
     }
 }
 
-/// The command cannot be carried out, and nothing has changed.
+/// The command was rejected, and nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     pub rejection: Known<Rejection>,
-    /// The rejection in words, for clients that do not know its kind.
+    /// The text of the rejection, for clients that do not know its kind.
     pub message: String,
 }
 

@@ -1,9 +1,9 @@
-//! What `pitcrew gc` would do.
+//! Preview of `pitcrew gc`.
 
 use pitcrew_model::{AttemptId, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// The answer to `GET /v1/gc`. Nothing is removed by asking.
+/// The answer to `GET /v1/gc`. The request removes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GarbagePreview {
     pub removable: Vec<RemovableCheckout>,
@@ -32,6 +32,6 @@ pub struct KeptCheckout {
     pub attempt: AttemptId,
     pub task: TaskId,
     pub path: String,
-    /// Why it stays, and what would change that.
+    /// Why it is kept, and what would change that.
     pub reason: String,
 }

@@ -1,13 +1,13 @@
-//! Who answers, and whether we speak the same language.
+//! Health and version of the orchestrator.
 
 use pitcrew_model::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The version of everything in this crate. Raised by any change that an older client or
-/// orchestrator would read wrongly; what is only added does not raise it.
+/// orchestrator would misread; additions do not raise it.
 pub const API_VERSION: u32 = 1;
 
-/// The answer to `GET /v1/health`, and the one body whose fields every version must keep.
+/// The answer to `GET /v1/health`. Every version must keep the fields of this body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     pub api_version: u32,
@@ -17,12 +17,12 @@ pub struct Health {
     /// The root of the repository.
     pub workspace: String,
     pub started_at: Timestamp,
-    /// The confinement that agents get.
+    /// The sandbox tier of agents.
     pub tier: Tier,
     pub workers_live_count: u64,
 }
 
-/// Which confinement is in force.
+/// The sandbox tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -35,7 +35,7 @@ pub enum Tier {
     Unknown,
 }
 
-/// The orchestrator that runs and the client cannot understand each other.
+/// The versions of the running orchestrator and the client differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionMismatch {
     #[error(
@@ -49,7 +49,7 @@ pub enum VersionMismatch {
 }
 
 impl Health {
-    /// Versions are understood only by their equals.
+    /// Only equal versions are compatible.
     pub fn understands_us(&self) -> Result<(), VersionMismatch> {
         let (pid, theirs) = (self.pid, self.api_version);
         match theirs.cmp(&API_VERSION) {
@@ -60,10 +60,10 @@ impl Health {
     }
 }
 
-/// The answer to `POST /v1/shutdown`: it has begun.
+/// The answer to `POST /v1/shutdown`: it has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuttingDown {
     pub pid: u32,
-    /// Workers that are ended with it.
+    /// Workers that end with it.
     pub workers_live_count: u64,
 }

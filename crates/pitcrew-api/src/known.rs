@@ -1,9 +1,9 @@
-//! Values that a newer orchestrator may have more kinds of than this client knows.
+//! Values with variants that a newer orchestrator may add.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A value of ours, or one of a kind that came later. Either is passed on as it came.
+/// A known value, or an unknown one of a newer version. Either is passed on unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known<T> {
     Known(T),

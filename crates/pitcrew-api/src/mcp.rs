@@ -1,14 +1,14 @@
-//! The tools over HTTP: `POST /v1/mcp` opens a port of the loopback for them.
+//! The tools over HTTP: `POST /v1/mcp` opens a loopback port for them.
 
 use serde::{Deserialize, Serialize};
 
-/// Whoever wants the port kept asks for it again this often.
+/// A client that needs the port repeats the request this often.
 pub const MCP_ASK_EVERY_MS: u64 = 2_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct McpAsked {
-    /// 0: any that is free. One that is open already stays.
+pub struct McpRequest {
+    /// 0: any free port. A port that is already open stays.
     pub port: u16,
 }
 

@@ -1,4 +1,4 @@
-//! Where each thing is. The constants are route patterns; the functions fill them in.
+//! The paths of the API. The constants are route patterns; the functions fill them in.
 
 use pitcrew_model::{MessageStatus, PlanId, Seq, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
@@ -18,27 +18,27 @@ pub const PLAN_REVIEW: &str = "/v1/plans/{id}/review";
 pub const TOOLS: &str = "/v1/tools";
 pub const TOOL: &str = "/v1/tools/{name}";
 pub const MCP_OPEN: &str = "/v1/mcp";
-/// On the loopback, where nothing else is.
+/// The only path of the loopback port.
 pub const MCP: &str = "/mcp";
 pub const SHUTDOWN: &str = "/v1/shutdown";
 pub const GARBAGE: &str = "/v1/gc";
 
-/// The query of `GET /v1/board`. Without any: what is current.
+/// The query of `GET /v1/board`. Empty: the current plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BoardQuery {
-    /// Also what is settled.
+    /// Include settled plans.
     pub all: bool,
-    /// This plan only.
+    /// Only this plan.
     pub plan: Option<PlanId>,
 }
 
-/// The query of `GET /v1/messages`. Without any: all of them.
+/// The query of `GET /v1/messages`. Empty: all messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MessagesQuery {
     pub plan: Option<PlanId>,
-    /// Of it, for it, or read by it.
+    /// Sent by it, addressed to it, or read by it.
     pub worker: Option<WorkerId>,
     pub status: Option<MessageStatus>,
 }
@@ -47,9 +47,9 @@ pub struct MessagesQuery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EventsQuery {
-    /// The last entry that the client has; 0 for all of them.
+    /// The last entry of the client; 0 for all entries.
     pub after: Seq,
-    /// Stay and tell what happens from now on.
+    /// Keep the stream open and send new entries.
     pub follow: bool,
 }
 
@@ -57,9 +57,9 @@ pub struct EventsQuery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogQuery {
-    /// How many lines to leave out: the `number` of the last line that the client has.
+    /// The number of lines to skip: the `number` of the client's last line.
     pub from: u64,
-    /// Stay until the task has ended.
+    /// Keep the stream open until the task has ended.
     pub follow: bool,
 }
 
@@ -67,8 +67,8 @@ pub struct LogQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolQuery {
-    /// The caller's own name for the call. One that comes again is answered like the first, and
-    /// carried out once.
+    /// The idempotency key of the call. A repeated call is answered like the first, and carried out
+    /// once.
     pub nonce: Option<String>,
 }
 
@@ -109,8 +109,7 @@ pub fn plan_review(plan: PlanId) -> String {
     PLAN_REVIEW.replace("{id}", &plan.to_string())
 }
 
-/// Absent when `name` cannot be the name of a tool, or `nonce` that of a call, and so must not
-/// become part of a path.
+/// Returns the path; none if `name` or `nonce` contains characters that must not be in a path.
 pub fn tool(name: &str, nonce: &str) -> Option<String> {
     let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
     let is_plain = |it: &str| !it.is_empty() && it.bytes().all(plain);

@@ -1,5 +1,5 @@
-//! Why a request could not be served at all. A command that was understood and cannot be carried
-//! out is `Refused` instead.
+//! Why a request could not be served. A valid command that cannot be carried out is `Refused`
+//! instead.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct Problem {
     pub code: ProblemCode,
     pub message: String,
-    /// What the person can do about it.
+    /// What the person can do.
     #[serde(default)]
     pub help: Option<String>,
 }
@@ -17,15 +17,15 @@ pub struct Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemCode {
-    /// The request is not what the path takes.
+    /// The request does not fit the path.
     BadRequest,
-    /// No token, or one that nobody has.
+    /// The token is missing or unknown.
     Unauthorized,
-    /// The token is known and does not allow this.
+    /// The token does not allow this.
     Forbidden,
     NotFound,
     TooLarge,
-    /// The caller has as many connections as it may have.
+    /// The caller has too many connections.
     TooMany,
     ShuttingDown,
     Internal,
@@ -35,7 +35,7 @@ pub enum ProblemCode {
 }
 
 impl ProblemCode {
-    /// The HTTP status that goes with it.
+    /// Returns the HTTP status.
     pub fn http_status(self) -> u16 {
         match self {
             Self::BadRequest => 400,

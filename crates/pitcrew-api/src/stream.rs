@@ -1,5 +1,5 @@
-//! Streams: one JSON value a line. A line comes at least every few seconds, so that a reader can
-//! tell a quiet orchestrator from a dead one.
+//! Streams of one JSON value a line. A line comes at least every few seconds, so that a reader can
+//! distinguish a quiet orchestrator from a dead one.
 
 use crate::Known;
 use pitcrew_model::{AttemptId, Entry, Failure, Outcome, PlanId, Seq, TaskId, Timestamp, WorkerId};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[expect(clippy::large_enum_variant, reason = "nearly every line is an event, and none is kept")]
 pub enum EventStreamLine {
     Event(EventLine),
-    /// Nothing new. `seq` is the last entry there is.
+    /// No new entry. `seq` is the last one.
     Heartbeat {
         at: Timestamp,
         seq: Seq,
@@ -23,15 +23,15 @@ pub enum EventStreamLine {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLine {
-    /// Where it stands in the journal: also of an entry that this client does not know.
+    /// The position in the journal, even of an entry that this client does not know.
     pub seq: Seq,
     pub at: Timestamp,
-    /// Which plan and task it belongs to, where it belongs to one.
+    /// The plan and task of the entry, if any.
     #[serde(default)]
     pub plan: Option<PlanId>,
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The entry in words, where a person would want to hear of it.
+    /// The entry as text, if it matters to people.
     #[serde(default)]
     pub text: Option<String>,
     pub entry: Known<Entry>,
@@ -52,7 +52,7 @@ pub enum LogStreamLine {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// 1 for the first line of the task's log; `from=` goes on after it.
+    /// 1 for the first line of the task's log; `from=` continues after it.
     pub number: u64,
     pub attempt: AttemptId,
     #[serde(default)]
@@ -60,27 +60,27 @@ pub struct LogLine {
     pub source: LogSource,
     /// Untrusted text, as the agent wrote it.
     pub text: String,
-    /// What the text says, for programs: of an attempt, a command or an end.
+    /// The same for programs, for the lines of an attempt, a command or an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fact: Option<LogFact>,
 }
 
-/// What we know of a step of an attempt.
+/// A step of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LogFact {
-    /// An attempt begins.
+    /// The attempt starts.
     Attempt { number: u32, worker: WorkerId, agent: String },
-    /// A setup command or a check has run. The end of its output is the text.
+    /// A setup command or a check has run. The text is the end of its output.
     Command {
         command: String,
         passed: bool,
-        /// Absent: killed at the time-out.
+        /// Absent if it was killed at its timeout.
         code: Option<i32>,
-        /// Absent where nobody measured it.
+        /// Absent if it was not measured.
         took_ms: Option<u64>,
     },
-    /// The attempt has ended. The reason is the text.
+    /// The attempt has ended. The text is the reason.
     Ended { outcome: Outcome, failure: Option<Failure> },
     /// A fact of a newer orchestrator.
     #[serde(other)]
@@ -90,25 +90,25 @@ pub enum LogFact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogSource {
-    /// What we did about the task.
+    /// An action of the orchestrator.
     Orchestrator,
-    /// An attempt begins.
+    /// The attempt starts.
     Attempt,
-    /// A command that makes the checkout usable.
+    /// A command that prepares the checkout.
     Setup,
-    /// A command that judges the merged work.
+    /// A command that checks the merged work.
     Check,
-    /// How the attempt ended, and why.
+    /// The outcome of the attempt, and the reason.
     Outcome,
-    /// What we told the agent.
+    /// The prompt to the agent.
     Prompt,
-    /// What the agent said.
+    /// Text of the agent.
     Agent,
-    /// What the agent thought aloud.
+    /// Thoughts of the agent.
     Thought,
     /// A tool that the agent used.
     Tool,
-    /// What its process wrote to standard error.
+    /// Standard error of the agent's process.
     Stderr,
     /// A source of a newer orchestrator.
     #[serde(other)]

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What the agent is told. A tool that failed is an answer too, so that the agent can do better.
+/// The answer for the model. A failed call is an answer too, so that the agent can react.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolReply {
     pub is_error: bool,
@@ -14,14 +14,14 @@ pub struct ToolReply {
     pub structured: Map<String, Value>,
 }
 
-/// The answer to `GET /v1/tools`: the tools that the caller is shown, by their names.
+/// The answer to `GET /v1/tools`: the names of the tools that the caller sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolNames {
     pub names: Vec<String>,
 }
 
 impl ToolReply {
-    pub fn told(text: impl Into<String>) -> Self {
+    pub fn ok(text: impl Into<String>) -> Self {
         Self { is_error: false, text: text.into(), structured: Map::new() }
     }
 

@@ -1,9 +1,9 @@
-//! What a task or a plan changed, and where.
+//! The changes of a task or a plan, and where they are.
 
 use pitcrew_model::{AttemptId, CommitId, KeptKind, PlanId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// The answer to `GET /v1/tasks/{id}/diff`: what the newest attempt changed so far.
+/// The answer to `GET /v1/tasks/{id}/diff`: the changes of the newest attempt so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskDiff {
     pub task: TaskId,
@@ -11,21 +11,21 @@ pub struct TaskDiff {
     pub diff: Diff,
 }
 
-/// The answer to `GET /v1/plans/{id}/review`: what landing would bring.
+/// The answer to `GET /v1/plans/{id}/review`: the changes that a landing would bring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanReview {
     pub plan: PlanId,
-    /// Where it would land; absent on a detached HEAD.
+    /// The target branch; absent on a detached HEAD.
     #[serde(default)]
     pub branch: Option<String>,
-    /// From what the plan started from to its integration head.
+    /// From the start of the plan to its integration head.
     pub diff: Diff,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     pub from: CommitId,
-    /// Absent: what is in the checkout now.
+    /// Absent: the current content of the checkout.
     #[serde(default)]
     pub to: Option<CommitId>,
     pub files_count: u64,
@@ -33,9 +33,9 @@ pub struct Diff {
     pub deletions: u64,
     /// The first of the changed files.
     pub files: Vec<FileStat>,
-    /// In git's format; what is not UTF-8 is replaced.
+    /// In git's format; bytes that are not UTF-8 are replaced.
     pub text: String,
-    /// The text ends early: it was too long.
+    /// The text was too long and is cut.
     pub truncated: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct FileStat {
     pub deletions: Option<u64>,
 }
 
-/// The answer to `GET /v1/tasks/{id}/snapshots`: what can be restored.
+/// The answer to `GET /v1/tasks/{id}/snapshots`: the states that can be restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSnapshots {
     pub task: TaskId,
@@ -60,13 +60,13 @@ pub struct TaskSnapshots {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotRow {
-    /// 1 for the first of its task.
+    /// 1 for the first state of a task.
     pub number: u32,
     pub attempt: AttemptId,
     pub at: Timestamp,
     pub kind: KeptKind,
     pub commit: CommitId,
-    /// Against what the task began from.
+    /// Compared with the start of the task.
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
@@ -77,9 +77,9 @@ pub struct SnapshotRow {
 pub struct TaskPath {
     pub task: TaskId,
     pub attempt: AttemptId,
-    /// A clean copy of its work. Only people write there.
+    /// A clean copy of the work. Only people write there.
     pub path: String,
-    /// An older copy, which a person has changed: it stays.
+    /// An older copy that a person has changed: it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Every wire type has a golden text: what was sent once must be read forever.
+//! Every wire type has a golden text: sent data must be readable forever.
 
 use expect_test::{Expect, expect};
 use pitcrew_api::{
@@ -15,7 +15,7 @@ use pitcrew_model::{
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
-/// The value is sent as the golden text, and the golden text is read as the value.
+/// Checks that the value is sent as the golden text, and that the golden text is read as the value.
 #[track_caller]
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, golden: &Expect) {
     golden.assert_eq(&serde_json::to_string(value).expect("it can be encoded"));
@@ -89,7 +89,7 @@ fn shutting_down_v1() {
 }
 
 #[test]
-fn a_command_travels_as_the_model_has_it() {
+fn a_command_has_the_form_of_the_model() {
     check(
         &Command::DecideRequest {
             request: RequestId(4),
@@ -132,7 +132,7 @@ fn refused_v1() {
             status: TaskStatus::Running,
         }),
         &expect![[
-            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; `pitcrew cancel task-7` ends it, and what has ended can be"}"#
+            r#"{"rejection":{"kind":"not_retryable","task":"task-7","status":"running"},"message":"task-7 cannot be retried: it is running; cancel it first with `pitcrew cancel task-7`"}"#
         ]],
     );
 }
@@ -253,7 +253,7 @@ fn plan_review_v1() {
 
 #[test]
 fn tool_answer_v1() {
-    check(&ToolReply::told("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
+    check(&ToolReply::ok("noted"), &expect![[r#"{"is_error":false,"text":"noted"}"#]]);
     check(
         &ToolReply::failed("there is no tool `x`"),
         &expect![[r#"{"is_error":true,"text":"there is no tool `x`"}"#]],
@@ -310,7 +310,7 @@ fn garbage_preview_v1() {
 }
 
 #[test]
-fn a_rejection_that_came_later_still_has_words() {
+fn an_unknown_rejection_has_a_text() {
     let text = r#"{"rejection":{"kind":"moon_phase","phase":3},"message":"not at this moon"}"#;
     let refused: Refused = serde_json::from_str(text).expect("it can be read");
     assert_eq!(refused.message, "not at this moon");
@@ -318,7 +318,7 @@ fn a_rejection_that_came_later_still_has_words() {
 }
 
 #[test]
-fn an_event_that_came_later_is_passed_on_as_it_came() {
+fn an_unknown_event_is_passed_on_unchanged() {
     let text = r#"{"line":"event","seq":9,"at":1,"entry":{"seq":9,"at":1,"event":{"type":"x"}}}"#;
     let line: EventStreamLine = serde_json::from_str(text).expect("it can be read");
     let EventStreamLine::Event(EventLine { seq, entry: Known::Unknown(entry), .. }) = line else {
@@ -329,7 +329,7 @@ fn an_event_that_came_later_is_passed_on_as_it_came() {
 }
 
 #[test]
-fn kinds_that_came_later_are_unknown_and_not_an_error() {
+fn unknown_kinds_are_not_an_error() {
     let line: EventStreamLine = serde_json::from_str(r#"{"line":"x","y":1}"#).expect("a line");
     assert_eq!(line, EventStreamLine::Unknown);
     let line: LogStreamLine = serde_json::from_str(r#"{"line":"x"}"#).expect("a line");
@@ -341,7 +341,7 @@ fn kinds_that_came_later_are_unknown_and_not_an_error() {
 }
 
 #[test]
-fn health_of_a_later_version_can_still_be_read_and_is_told_apart() {
+fn health_of_a_later_version_can_be_read() {
     let later = r#"{"api_version":2,"version":"9.9.9","pid":4711,"workspace":"/w","started_at":1,
         "tier":"t4","workers_live_count":0,"moon":"full"}"#;
     let health: Health = serde_json::from_str(later).expect("it can be read");
@@ -356,7 +356,7 @@ fn health_of_a_later_version_can_still_be_read_and_is_told_apart() {
 }
 
 #[test]
-fn what_a_command_made_is_read_from_its_events() {
+fn created_ids_are_read_from_events() {
     let asked = Event::RequestOpened {
         request: RequestId(3),
         plan: PlanId(1),

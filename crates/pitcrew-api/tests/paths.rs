@@ -1,11 +1,11 @@
-//! Paths are part of the wire too.
+//! Paths are part of the wire format.
 
 use expect_test::expect;
 use pitcrew_api::paths::{self, BoardQuery, EventsQuery, LogQuery, MessagesQuery};
 use pitcrew_model::{MessageStatus, PlanId, Seq, TaskId, WorkerId};
 
 #[test]
-fn every_path_is_this() {
+fn paths_keep_their_form() {
     let task = TaskId(7);
     let all = [
         paths::HEALTH.to_owned(),

@@ -49,7 +49,7 @@ fn print(
     );
 }
 
-/// Takes a plan from its order to its end. Returns how many inputs that took, and how long.
+/// Runs a plan from its creation to its end. Returns the number of inputs and the time.
 fn run(plan: &CreatePlan) -> (u64, Duration) {
     let slots = u32::try_from(SLOTS).expect("a small number");
     let mut state = State { agents_max: slots, agents_live_max: 2 * slots, ..State::default() };
@@ -80,10 +80,10 @@ fn commit(id: EffectId) -> CommitId {
     CommitId(format!("{:040x}", id.0))
 }
 
-/// What an instant driver says; an agent completes before its turn ends.
+/// Returns the inputs of a driver that answers at once. An agent completes before its turn ends.
 fn answer(inputs: &mut VecDeque<Input>, effect: EffectId, order: Effect) {
     if let Effect::Prompt { worker, .. } = &order {
-        // Worker and attempt are opened together and have the same number.
+        // A worker and its attempt are opened together and have the same number.
         let (attempt, claim) = (AttemptId(worker.0), Claim::Success);
         let command =
             Command::CompleteTask { attempt, claim, summary: "done".into(), output: None };
@@ -144,13 +144,13 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::TidyVault
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }) => {
-            panic!("nobody asked for {effect:?}")
+            panic!("unexpected effect: {effect:?}")
         }
         Effect::RemoveCheckout { attempt, .. } => EffectResult::CheckoutRemoved { attempt },
     }
 }
 
-/// As many chains as the plan is wide, each in a region of its own.
+/// As many chains as the plan is wide, each in its own region.
 fn plan(tasks_count: usize, width: usize) -> CreatePlan {
     let head = PlanHead {
         name: "bench".into(),

@@ -1,7 +1,7 @@
-//! What an input leads to. Checks everything first: a rejection changes nothing.
+//! Decides what events an input leads to. Validates everything first: a rejection changes nothing.
 //!
-//! One file per command and per family of signals. What follows from the new state by standing
-//! rules is not here but in `settle`.
+//! One file for each command and for each family of signals. The events that follow from the new
+//! state by standing rules are in `settle`.
 
 mod authority;
 mod create_plan;
@@ -28,7 +28,7 @@ mod spawn_standalone;
 mod await_subtasks;
 mod pull_subtask;
 mod ask;
-pub(crate) mod ask_house;
+pub(crate) mod auto_answer;
 mod ask_query;
 pub(crate) mod send_message;
 mod once;
@@ -47,7 +47,7 @@ pub(crate) mod turn_ended;
 mod egress_decided;
 mod agent_exited;
 mod permission_asked;
-mod heard;
+mod out_of_zone;
 mod decide_for_child;
 pub(crate) mod bubble;
 
@@ -55,7 +55,7 @@ use crate::{State, message::Draft};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, QueryVia, Rejection, Signal};
 
-/// Turns an input into events, or says why not.
+/// Turns an input into events, or rejects it.
 pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
     match &input.body {
         InputBody::Command(command) => decide_command(state, input, command),
@@ -73,8 +73,8 @@ fn decide_command(
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
         Command::DecideRequest { request, verdict, reason, scope } => {
-            let ruling = decide_request::Ruling { verdict: *verdict, scope: *scope };
-            decide_request::decide(state, input, *request, ruling, reason.as_deref())
+            let decision = decide_request::Decision { verdict: *verdict, scope: *scope };
+            decide_request::decide(state, input, *request, decision, reason.as_deref())
         }
         Command::AnswerQuestion { request, text } => {
             answer_question::decide(state, input.actor, *request, text)
@@ -136,7 +136,7 @@ fn decide_command(
     }
 }
 
-/// The commands whose answer is found again by the worker's own name for its call.
+/// Decides the commands whose result is looked up by the worker's idempotency key.
 fn decide_family(
     state: &State,
     input: &Input,
@@ -169,15 +169,15 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
             permission_asked::decide(state, *worker, call, tool, options)
         }
         Signal::Activity { worker, note } => notify::activity(state, input.at, *worker, note),
-        Signal::UsageTold { worker, usage } => budget::told(state, *worker, *usage),
+        Signal::UsageReported { worker, usage } => budget::report_usage(state, *worker, *usage),
         Signal::AccessBlocked { worker, place, access, path, bytes_saved } => {
             let (worker, place, access, bytes_saved) = (*worker, *place, *access, *bytes_saved);
-            let blocked = heard::Blocked { worker, place, access, path, bytes_saved };
-            heard::blocked(state, input.at, &blocked)
+            let blocked = out_of_zone::Blocked { worker, place, access, path, bytes_saved };
+            out_of_zone::blocked(state, input.at, &blocked)
         }
-        Signal::QueryHeard { worker, nonce, symbol, context } => {
+        Signal::NeedLine { worker, nonce, symbol, context } => {
             let ask = ask_query::Ask { nonce, symbol, context, via: QueryVia::Need };
-            heard::query(state, input.at, *worker, &ask)
+            out_of_zone::query(state, input.at, *worker, &ask)
         }
         Signal::EgressDecided(decision) => egress_decided::decide(state, decision),
         Signal::AgentConfined { worker, confined } => {

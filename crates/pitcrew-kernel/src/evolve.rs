@@ -34,7 +34,7 @@ pub fn evolve(state: &mut State, entry: &Entry) {
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn fold(state: &mut State, entry: &Entry) {
-    // The effect that the event asks for, if it asks for one.
+    // The effect that the event requests, if any.
     let (at, effect) = (entry.at, EffectId(entry.seq.0));
     match &entry.event {
         Event::SettingsApplied { agents_max, agents_live_max } => {
@@ -132,7 +132,7 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::TidyAsked => state.tidying = Some(effect),
         Event::MatrixApplied { matrix } => {
             state.matrix = Arc::new(matrix.clone());
-            // What may begin depends on how many may.
+            // The number of slots decides what may start.
             state.refresh_backend();
             permission::matrix_applied(state);
         }
@@ -153,7 +153,7 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::QueryLimitsApplied { limits } => state.queries.limits = *limits,
         Event::QueryAsked { query, worker, symbol, context, via, until, nonce } => {
             let (query, worker, via, until) = (*query, *worker, *via, *until);
-            let asked = query::Asked { query, worker, symbol, context, via, until, nonce };
+            let asked = query::NewQuery { query, worker, symbol, context, via, until, nonce };
             query::asked(state, &asked);
         }
         Event::QueryRouted { query, owner, message, .. } => {
@@ -188,7 +188,7 @@ fn fold(state: &mut State, entry: &Entry) {
     }
 }
 
-/// The attempt that from now on waits for the event's effect, and for no earlier one.
+/// Returns the attempt that waits for the event's effect from now on, and for no earlier one.
 fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
     match event {
         Event::AttemptOpened { attempt, .. }
@@ -262,7 +262,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
     }
 }
 
-/// Whether `react` answers this event with an effect. Replay needs to know without asking it.
+/// Returns whether `react` answers this event with an effect. Replay uses this instead of `react`.
 pub(crate) fn asks_for_effect(event: &Event) -> bool {
     match event {
         Event::PlanOpened { .. }

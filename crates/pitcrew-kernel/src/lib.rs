@@ -1,9 +1,9 @@
 //! Decides what happens next. Never does it.
 //!
-//! `decide` turns an input into events, `settle` adds what the standing rules demand of the state
-//! that results (start what is ready, block what cannot run, end what has ended), `evolve` folds
-//! an event into the state, `react` names the effect an event asks for. `step` strings them
-//! together. Nothing here reads a clock, a file or a random number.
+//! `decide` turns an input into events, `settle` adds the events that standing rules require of the
+//! new state (start what is ready, block what cannot run, end what has ended), `evolve` folds an
+//! event into the state, and `react` returns the effect that an event requests. `step` combines
+//! them. Nothing here reads a clock, a file or a random number.
 #![no_std]
 extern crate alloc;
 
@@ -21,12 +21,12 @@ mod step;
 
 pub use decide::decide;
 pub use evolve::evolve;
-pub use permit::Judged;
-pub use react::{Reach, reach, react};
+pub use permit::Judgment;
+pub use react::{WorkerAccess, react, worker_access};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
-    Asker, Attempt, BaseCheck, Budget, Comeback, Deployer, Family, Mail, Mailbox, Plan, Posted,
-    Process, Pull, Queries, Query, QueryStage, Quota, Request, Said, Saying, SpawnLimits,
-    Standalone, State, Task, Wait, Worker,
+    Asker, Attempt, BaseCheck, Budget, Deployer, Family, Mail, Mailbox, MessageState, OwnerAnswer,
+    OwnerAnswers, Plan, Process, Pull, Queries, Query, QueryStage, Quota, Request, Resumption,
+    SpawnLimits, Standalone, State, Task, Wait, Worker,
 };
 pub use step::{Step, step};

@@ -1,9 +1,9 @@
-//! Sending and delivering messages: which events that takes. Whoever sends one comes here.
+//! Returns the events that send and deliver messages.
 
 use crate::{
     State, query,
     settle::subtask,
-    state::{Mailbox, Posted},
+    state::{Mailbox, MessageState},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -11,17 +11,17 @@ use pitcrew_model::{
     Timestamp, TurnCause, WorkerId, limits, text,
 };
 
-/// A message before it has a number.
+/// A message without an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub from: Party,
     pub to: Party,
     pub kind: MessageKind,
     pub content: String,
-    /// Absent: that of its kind.
+    /// Absent: the default of its kind.
     pub priority: Option<Priority>,
     pub reply_to: Option<MessageId>,
-    /// Absent: that of what it replies to, else a new one.
+    /// Absent: the thread of the message it replies to, otherwise a new one.
     pub thread: Option<MessageId>,
     pub key: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Draft {
         Self { from, to, kind, content, priority, reply_to, thread, key }
     }
 
-    /// An answer of the orchestrator, where nobody else gives one.
+    /// An answer of the orchestrator, if no other party gives one.
     pub fn answer(state: &State, question: MessageId, content: &str) -> Self {
         let asker = state.mail.posted[question].message.from;
         let mut draft = Self::new(Party::Orchestrator, asker, MessageKind::Answer, content);
@@ -42,10 +42,10 @@ impl Draft {
     }
 }
 
-/// Queues messages, in this order. One that its reader knows by its key is left out; what people
-/// and the orchestrator get they have read at once.
+/// Queues messages in this order. Skips a message whose key its reader knows. People and the
+/// orchestrator read messages at once.
 ///
-/// What may be sent to whom is the business of the caller.
+/// The caller checks whether the message is allowed.
 pub fn queue(state: &State, at: Timestamp, drafts: impl IntoIterator<Item = Draft>) -> Vec<Event> {
     let MessageId(mut next) = state.mail.posted.next_id();
     let mut events = Vec::new();
@@ -76,10 +76,10 @@ pub fn queue(state: &State, at: Timestamp, drafts: impl IntoIterator<Item = Draf
 
 fn numbered(state: &State, at: Timestamp, id: MessageId, draft: Draft) -> Message {
     let answered = draft.reply_to.and_then(|it| state.mail.posted.get(it));
-    // What is answered together with being sent begins its thread.
+    // An answer that is sent together with its question joins the thread of the question.
     let thread = answered.map(|it| it.message.thread).or(draft.reply_to);
     let thread = draft.thread.or(thread).unwrap_or(id);
-    // Somebody reads it in a mailbox or at once: what nobody reads does not wait.
+    // Without a mailbox nothing waits: the message is read at once.
     let waits = state.mailbox_of(draft.to).is_some();
     Message {
         id,
@@ -96,7 +96,7 @@ fn numbered(state: &State, at: Timestamp, id: MessageId, draft: Draft) -> Messag
     }
 }
 
-/// The sender's work; where it has none, the reader's.
+/// Returns the context: the sender's work, or the reader's if the sender has none.
 fn context(state: &State, from: Party, to: Party) -> MessageContext {
     match (from, to) {
         (Party::Worker(worker), _) | (_, Party::Worker(worker)) => {
@@ -125,8 +125,7 @@ fn of_task(state: &State, task: TaskId) -> MessageContext {
     }
 }
 
-/// A turn begins: with the results that the worker has not heard of, and with as many of its
-/// messages as a prompt holds.
+/// Opens a turn with the undelivered results and as many messages as a prompt may contain.
 pub fn open_turn(state: &State, now: Timestamp, worker: WorkerId, cause: TurnCause) -> Vec<Event> {
     let mut events = subtask::hand_results(state, &state.workers[worker], |_| true);
     events.extend(next_of(state, now, worker).map(|it| Event::MessageMoved {
@@ -141,19 +140,19 @@ pub fn open_turn(state: &State, now: Timestamp, worker: WorkerId, cause: TurnCau
     events
 }
 
-/// Whether the next prompt has a message in it.
+/// Returns whether the next prompt contains a message.
 pub fn is_next(state: &State, now: Timestamp, worker: WorkerId) -> bool {
     next_of(state, now, worker).next().is_some()
 }
 
-fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Item = &Posted> {
+fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Item = &MessageState> {
     let mut bytes = 0;
-    let fits = move |it: &&Posted| {
+    let fits = move |it: &&MessageState| {
         bytes += it.message.content.len();
         bytes <= limits::MESSAGES_PER_TURN_BYTES_MAX
     };
     let queued = state.mailbox(worker).into_iter().flat_map(Mailbox::queued);
-    let lasts = move |it: &&Posted| it.message.expires_at.is_none_or(|at| at > now);
+    let lasts = move |it: &&MessageState| it.message.expires_at.is_none_or(|at| at > now);
     queued
         .map(|it| &state.mail.posted[it])
         .filter(lasts)
@@ -161,17 +160,17 @@ fn next_of(state: &State, now: Timestamp, worker: WorkerId) -> impl Iterator<Ite
         .take_while(fits)
 }
 
-/// The messages in the worker's prompt, the most urgent first.
+/// Returns the messages in the worker's prompt, the most urgent first.
 pub fn in_prompt(state: &State, worker: WorkerId) -> Vec<&Message> {
     let delivered = state.mailbox(worker).into_iter().flat_map(|it| &it.delivered);
     let rows = delivered.map(|it| &state.mail.posted[*it]);
-    let mut rows: Vec<&Posted> = rows.filter(|it| it.reader == Some(worker)).collect();
+    let mut rows: Vec<&MessageState> = rows.filter(|it| it.reader == Some(worker)).collect();
     rows.sort_by_key(|it| it.place());
     rows.into_iter().map(|it| &it.message).collect()
 }
 
-/// The turn has ended well: what was in its prompt is read. Where the worker was asked and gave no
-/// answer, its last words are the answer.
+/// The turn ended normally, so the messages of its prompt are read. If a question was not answered,
+/// the last text of the turn is the answer.
 pub fn read(state: &State, now: Timestamp, worker: WorkerId, last_words: &str) -> Vec<Event> {
     let messages = in_prompt(state, worker);
     let mut events: Vec<Event> = messages
@@ -198,7 +197,7 @@ pub fn read(state: &State, now: Timestamp, worker: WorkerId, last_words: &str) -
         }
     }
     let words = match text::tail(last_words.trim(), limits::OUTPUT_TAIL_BYTES) {
-        "" => alloc::format!("{worker} has read your question and said nothing to it."),
+        "" => alloc::format!("{worker} read your question and did not answer."),
         words => alloc::format!("{worker} gave no answer; its turn ended with: {words}"),
     };
     let answers = messages.iter().filter(waits).map(|it| Draft::answer(state, it.id, &words));

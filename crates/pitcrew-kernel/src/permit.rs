@@ -1,7 +1,7 @@
-//! What a tool use amounts to in the words of the matrix, and whether it may be.
+//! Maps a tool use to actions of the matrix, and decides whether it is allowed.
 //!
-//! Only what the agent says of itself is judged, so each word of it counts against it: several
-//! things at once are as strict as the strictest of them.
+//! Only the agent's own description is available, so all of it counts: a tool use with several
+//! actions is as strict as the strictest one.
 
 mod shell;
 
@@ -11,17 +11,17 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use pitcrew_model::{
-    Action, AttemptId, GrantId, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Reach, Rejection,
-    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, Workspace,
+    Action, AttemptId, GrantId, GrantTarget, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Rejection,
+    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, WorkspaceMode,
 };
 
-/// What the matrix and the grants say of a tool use.
+/// The decision of the matrix and the grants about a tool use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct Judgment {
     pub rule: Rule,
-    /// The strictest action; absent for what needs no permission.
+    /// The strictest action. Absent if it needs no permission.
     pub action: Option<Action>,
-    /// What a person has allowed before, where that is why it is approved.
+    /// The grant that allows it.
     pub grant: Option<GrantId>,
 }
 
@@ -30,40 +30,40 @@ impl State {
         self.matrix.rule(action)
     }
 
-    /// The answer to what the matrix denies.
+    /// Returns the rejection of a denied action.
     pub fn denied(&self, action: Action) -> Rejection {
         let rule = self.matrix.source(&action);
         Rejection::DeniedByMatrix { action, rule }
     }
 
-    /// The answer to what only a person could allow, where nobody is asked.
+    /// Returns the rejection of an action that needs a person, when no person can be asked.
     pub fn needs_rule(&self, action: Action) -> Rejection {
         let rule = self.matrix.source(&action);
         Rejection::NeedsRule { action, rule }
     }
 
-    /// What a tool use of the task's worker may do without asking.
-    pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judged {
+    /// Judges a tool use of the task's worker.
+    pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judgment {
         let actions = self.actions(task, tool);
         let (rule, action) = strictest(&self.matrix, &actions);
         let grant = (rule == Rule::AskUser).then(|| self.grant_for(task, &actions, tool));
         match grant.flatten() {
-            Some(grant) => Judged { rule: Rule::AutoApprove, action, grant: Some(grant) },
+            Some(grant) => Judgment { rule: Rule::AutoApprove, action, grant: Some(grant) },
             None if rule == Rule::AskUser => self.judge_as_parent(task, tool, action),
-            None => Judged { rule, action, grant: None },
+            None => Judgment { rule, action, grant: None },
         }
     }
 
-    /// What a person has allowed its parent, where the limits hand that down.
-    fn judge_as_parent(&self, task: TaskId, tool: &ToolUse, action: Option<Action>) -> Judged {
-        let asked = Judged { rule: Rule::AskUser, action, grant: None };
+    /// Applies the grants of its parent, if the limits allow that.
+    fn judge_as_parent(&self, task: TaskId, tool: &ToolUse, action: Option<Action>) -> Judgment {
+        let asked = Judgment { rule: Rule::AskUser, action, grant: None };
         let parent = self.parent_of(&self.tasks[task]);
         let parent = parent.filter(|_| self.matrix.limits.auto_approve_for_subtasks);
         let held = parent.map(|it| self.judge(it.task, tool));
         held.filter(|it| it.rule == Rule::AutoApprove).unwrap_or(asked)
     }
 
-    /// What stands at an attempt: requests of its sub-tasks that it may decide.
+    /// Returns the requests of sub-tasks that the attempt may decide.
     pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
         let children = self.attempts[attempt].family.open.iter();
         let workers = children.filter_map(|it| self.tasks[*it].last_attempt());
@@ -72,7 +72,7 @@ impl State {
         requests.copied().filter(at_parent)
     }
 
-    /// Everything that a tool use does, by name.
+    /// Returns all actions of a tool use.
     pub fn actions(&self, task: TaskId, tool: &ToolUse) -> BTreeSet<Action> {
         let row = &self.tasks[task];
         let base = self.plans[row.plan].base.as_ref();
@@ -83,7 +83,7 @@ impl State {
         all
     }
 
-    /// The grant that covers all of it that would be asked.
+    /// Returns a grant that covers everything that would need a person.
     fn grant_for(
         &self,
         task: TaskId,
@@ -96,8 +96,8 @@ impl State {
         held.find(|it| it.covers(&asked, tool)).map(|it| it.id)
     }
 
-    /// The answer to whoever decides what is decided: where a worker was interrupted, the next one
-    /// asks under another id.
+    /// Returns the rejection for a closed request. After an interruption the next worker repeats it
+    /// under a new id.
     pub fn closed(&self, request: &Request) -> Rejection {
         let task_of = |it: &Request| Some(self.attempts[self.workers[it.worker?].attempt].task);
         let task = task_of(request);
@@ -109,7 +109,7 @@ impl State {
         Rejection::RequestClosed { request: request.id, status: request.status, successor }
     }
 
-    /// The requests of live workers for permission that nobody has decided.
+    /// Returns the undecided permission requests of live workers.
     pub fn open_tool_uses(&self) -> impl Iterator<Item = (&Request, TaskId, &ToolUse)> {
         let requests = self.live_workers().flat_map(move |it| {
             let task = self.attempts[it.attempt].task;
@@ -125,7 +125,7 @@ impl State {
     }
 }
 
-/// A command as an agent would describe it that wants to run it.
+/// Describes a command the way an agent would.
 pub fn command(title: &str, command: &str) -> ToolUse {
     ToolUse {
         title: title.into(),
@@ -137,15 +137,15 @@ pub fn command(title: &str, command: &str) -> ToolUse {
     }
 }
 
-pub fn reaches(reach: Reach, task: TaskId, plan: PlanId) -> bool {
+pub fn reaches(reach: GrantTarget, task: TaskId, plan: PlanId) -> bool {
     match reach {
-        Reach::Task(of) => of == task,
-        Reach::Plan(of) => of == plan,
-        Reach::Always => true,
+        GrantTarget::Task(of) => of == task,
+        GrantTarget::Plan(of) => of == plan,
+        GrantTarget::Always => true,
     }
 }
 
-/// What a person would be asked about.
+/// Returns the actions that need a person.
 pub fn asked(matrix: &Matrix, actions: &BTreeSet<Action>) -> BTreeSet<Action> {
     actions.iter().filter(|it| matrix.rule(it) == Rule::AskUser).cloned().collect()
 }
@@ -165,26 +165,26 @@ fn is_change(tool: &ToolUse) -> bool {
     matches!(tool.kind.as_str(), "edit" | "create" | "delete" | "move")
 }
 
-/// In a checkout that is not its own a sub-task changes what it was given for that, and no gate
-/// looks at it afterwards.
+/// In a borrowed checkout a sub-task may change only its target files, because no gate checks them
+/// afterwards.
 fn may_change(task: &Task, paths: &[String]) -> bool {
     match task.workspace() {
-        None | Some(Workspace::Isolated) => true,
-        Some(Workspace::ReadOnly) => paths.is_empty(),
-        Some(Workspace::Shared) => {
+        None | Some(WorkspaceMode::Isolated) => true,
+        Some(WorkspaceMode::ReadOnly) => paths.is_empty(),
+        Some(WorkspaceMode::Shared) => {
             let region = &task.spec.region;
             paths.iter().all(|path| region.iter().any(|it| it.contains(path)))
         }
     }
 }
 
-/// Reading and thinking need no permission inside the checkout, nor does talking to us; what has no
-/// name is asked.
+/// Reading and thinking inside the checkout and calling our tools need no permission. An unknown
+/// kind asks.
 fn actions(tool: &ToolUse, main: Option<&str>) -> BTreeSet<Action> {
     let kind = tool.kind.as_str();
     let is_change = is_change(tool);
     let is_look = matches!(kind, "read" | "search" | "think");
-    // Our tools touch no files: a call that names some does something else besides.
+    // Our tools touch no files, so a call that names some is something else.
     let is_talk = kind == ORCHESTRATOR_TOOL_KIND && tool.paths.is_empty();
     let is_outside = !tool.outside.is_empty();
     if is_talk && !is_outside {
@@ -201,7 +201,7 @@ fn actions(tool: &ToolUse, main: Option<&str>) -> BTreeSet<Action> {
     if is_change {
         all.extend(changes(kind, &tool.paths));
     }
-    // A command may do more than what it calls itself.
+    // A command may do more than its kind says.
     if let Some(command) = &tool.command {
         all.extend(shell::actions(command, main));
         if tool.partial {

@@ -1,4 +1,4 @@
-//! What a worker is told. Pure text, built from the state when a turn begins.
+//! Builds the prompt of a worker's turn. Pure text, built from the state when a turn begins.
 
 mod quote;
 mod mail;
@@ -17,11 +17,11 @@ use alloc::{
 use core::fmt::Write;
 use pitcrew_model::{
     Action, Backend, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId,
-    Workspace, limits, text,
+    WorkspaceMode, limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
-    // What the prompt quotes decides on the tag that it stands in.
+    // The tag must not occur in the text that the prompt quotes, so the text comes first.
     let draft = compose(state, worker, cause, &Tag::draft());
     let tag = Tag::absent_from(&draft, &salt(state, worker));
     let mut out = compose(state, worker, cause, &tag);
@@ -31,7 +31,7 @@ pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
     out
 }
 
-/// What tells two prompts with the same words apart, and what nobody outside of us knows.
+/// Makes the tags of two equal prompts differ. Contains nonces that only Pitcrew knows.
 fn salt(state: &State, worker: WorkerId) -> String {
     let mut out = state.seq.to_string();
     out.extend(results::nonces(state, &state.workers[worker]));
@@ -46,27 +46,29 @@ fn compose(state: &State, worker: WorkerId, cause: &TurnCause, tag: &Tag) -> Str
     let mut out = match cause {
         TurnCause::Start => return start(state, attempt, &mail, tag),
         TurnCause::Reminder => format!(
-            "Your turn ended, but the task is not reported as done.\n\n{how_to_finish}\n\
-             If something is still missing, do it first. This is the only reminder.\n"
+            "Your turn ended, but you have not reported the task as done.\n\
+             If something is missing, do it now.\n\
+             This is the only reminder.\n\n{how_to_finish}"
         ),
         TurnCause::Answer { question, answer } => format!(
-            "Your question was answered. The question and the answer stand between the tags of {}.\n\n\
-             {}\n{}\nGo on with your task.\n",
+            "Your question was answered.\n\
+             The question and the answer are in the <{}> blocks.\n\n\
+             {}\n{}\nContinue your task.\n",
             tag.as_str(),
             tag.block(&[("kind", &"question")], question),
             tag.block(&[("kind", &"answer")], answer)
         ),
         TurnCause::Resumed => {
-            "You were paused in the middle of your task. Go on where you stopped.\n".into()
+            "You were paused in the middle of your task.\nContinue where you stopped.\n".into()
         }
         TurnCause::QuotaOver => {
-            "The limit that stopped you is over. Go on with your task where you stopped.\n".into()
+            "The limit that stopped you is over.\nContinue your task where you stopped.\n".into()
         }
         TurnCause::Results => {
-            "Your sub-tasks have ended. Go on with your task where you stopped.\n".into()
+            "Your sub-tasks have ended.\nContinue your task where you stopped.\n".into()
         }
         TurnCause::Messages => format!(
-            "There are messages for you. Read them, then go on with your task.\n\n{how_to_finish}"
+            "You have new messages.\nRead them, then continue your task.\n\n{how_to_finish}"
         ),
     };
     out.push_str(&results::blocks(state, it, tag));
@@ -75,17 +77,19 @@ fn compose(state: &State, worker: WorkerId, cause: &TurnCause, tag: &Tag) -> Str
 }
 
 const HOW_TO_FINISH: &str = "\
-When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. \
-If only a part could be done, add `\"outcome\": \"partial\"`; if it cannot be done, `\"outcome\": \"failed\"` and say why. \
-Without the tool, run: pitcrew tool orchestrator_complete_task --json '{\"summary\": \"...\"}'. \
-Ending your turn is not enough: without this call the task counts as not done.
+When the task is done, call `orchestrator_complete_task` with a `summary` of what you changed.
+If you finished only part of it, add `\"outcome\": \"partial\"` and say what is missing.
+If it cannot be done, add `\"outcome\": \"failed\"` and say why.
+If you do not have this tool, run: pitcrew tool orchestrator_complete_task --json '{\"summary\": \"...\"}'
+Do not just end your turn: without this call the task is not done.
 ";
 
 const HOW_TO_HAND_IN: &str = "\
-When the sub-task is done, call the tool `a2a_subtask_complete` with the result as `output`: whoever asked for it reads that and nothing else. \
-If only a part could be done, add `\"outcome\": \"partial\"`; if it cannot be done, `\"outcome\": \"failed\"` and say why. \
-Without the tool, run: pitcrew tool a2a_subtask_complete --json '{\"output\": \"...\"}'. \
-Ending your turn is not enough: without this call the sub-task counts as not done.
+When the sub-task is done, call `a2a_subtask_complete` with the result as `output`. Your parent reads nothing else.
+If you finished only part of it, add `\"outcome\": \"partial\"` and say what is missing.
+If it cannot be done, add `\"outcome\": \"failed\"` and say why.
+If you do not have this tool, run: pitcrew tool a2a_subtask_complete --json '{\"output\": \"...\"}'
+Do not just end your turn: without this call the sub-task is not done.
 ";
 
 fn how_to_finish(task: &Task) -> &'static str {
@@ -106,21 +110,25 @@ fn start(state: &State, attempt: &Attempt, mail: &str, tag: &Tag) -> String {
     section(&mut out, "", task.spec.work.prompt().trim());
     section(&mut out, "", steps(task).trim_start());
     let expected = task.delegation.as_ref().map_or("", |it| it.expected_output.trim());
-    section(&mut out, "What is expected of you", expected);
+    section(&mut out, "Expected output", expected);
     list(&mut out, "Acceptance criteria", &task.spec.criteria);
     section(&mut out, "Where you work", &place(attempt, task, plan));
-    section(&mut out, "What lies outside", zone::how_to_ask(&react::zone(task, plan)));
-    list(&mut out, "Checks that will be run on the merged result", &task.spec.checks);
+    section(&mut out, "Code outside your region", zone::how_to_ask(&react::zone(task, plan)));
+    list(&mut out, "Checks that run on the merged result", &task.spec.checks);
     section(&mut out, "How to finish", how_to_finish(task).trim());
     section(&mut out, "", QUESTIONS);
     if may_delegate(state, task) {
         section(&mut out, "", DELEGATION);
     }
-    section(&mut out, "What a person said before", &mail::said_before(state, attempt.worker, tag));
+    section(
+        &mut out,
+        "Earlier messages from a person",
+        &mail::said_before(state, attempt.worker, tag),
+    );
     section(&mut out, "Messages", mail);
     previous_failure(state, &mut out, attempt, task, tag);
     match plan.head.effort {
-        // Without a model nobody reads it, and the conditions of a script look at all of the text.
+        // The built-in agent has no use for it, and the conditions of its scripts match all of the prompt.
         _ if task.spec.program() == Some(Backend::Builtin) => {}
         Effort::Low => {}
         Effort::Medium => context(state, &mut out, task, plan, Depth::Summaries, tag),
@@ -129,8 +137,8 @@ fn start(state: &State, attempt: &Attempt, mail: &str, tag: &Tag) -> String {
     out
 }
 
-/// What an agent that is not ours was given to execute: it reads that. Ours is given it beside the
-/// text and finds no orders in words.
+/// The script or command of the task, for agents that read it in the prompt. The built-in agent gets
+/// it as a separate value and never takes orders from the text.
 fn steps(task: &Task) -> String {
     let mut out = String::new();
     match &task.spec.work {
@@ -143,14 +151,15 @@ fn steps(task: &Task) -> String {
 }
 
 const QUESTIONS: &str = "\
-If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: \
-the answer comes as your next message.";
+If you need a person to decide something, call `a2a_notify_orchestrator` with kind `question`, then end your turn.
+The answer is in your next prompt.";
 
 const DELEGATION: &str = "\
-You may hand out parts of your work: `a2a_list_agents` says who is good at what, and `a2a_spawn_subtask` gives one of them a part. \
-You keep your own context and get the result.";
+You may delegate parts of your work.
+Call `a2a_list_agents` to see the agents and their strengths.
+Call `a2a_spawn_subtask` to give one of them a sub-task. You keep your context and get the result.";
 
-/// Whoever has no model does as its orders say.
+/// Only an agent with a model can use the advice.
 fn may_delegate(state: &State, task: &Task) -> bool {
     let has_model = matches!(task.spec.work, TaskWork::Prompt { .. });
     has_model && state.may_spawn(task) && state.rule(&Action::SubtaskSpawning) == Rule::AutoApprove
@@ -160,40 +169,43 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
     let path = attempt.path.as_deref().unwrap_or("the current folder");
     let zone = react::zone(task, plan);
     let mut out = match task.workspace() {
-        Some(Workspace::ReadOnly) => {
+        Some(WorkspaceMode::ReadOnly) => {
             return format!(
-                "You are in {path}, which others read too. Change nothing: nothing that you write there is kept. \
-                 What you find out goes into your summary.\n"
+                "You are in {path}. Other workers read it too.\n\
+                 Do not change files: nothing that you write there is kept.\n\
+                 Report what you find in your summary.\n"
             );
         }
-        Some(Workspace::Shared) => {
+        Some(WorkspaceMode::Shared) => {
             return format!(
-                "You are in {path}, the checkout of whoever asked you; others work there too.\n\
-                 You may change: {}, and nothing else. Write these files in place: they cannot be replaced, \
-                 renamed or removed. Do not commit.\n",
+                "You are in {path}, your parent's checkout. Other workers use it too.\n\
+                 You may change: {}, and nothing else.\n\
+                 Write these files in place. They cannot be replaced, renamed or removed.\n\
+                 Do not commit.\n",
                 zone.describe()
             );
         }
-        Some(Workspace::Isolated) => format!(
-            "Your checkout is {path}. It is yours alone and begins as that of whoever asked you, \
-             who takes from it what is wanted; work nowhere else.\n"
+        Some(WorkspaceMode::Isolated) => format!(
+            "Your checkout is {path}. It is yours alone: work nowhere else.\n\
+             It starts as a copy of your parent's checkout. Your parent pulls your changes.\n"
         ),
         None if plan.only_reads(task.id) => {
             return format!(
-                "You are in {path}. Change nothing: whatever you leave changed there is refused, and the attempt fails. \
-                 What you find out goes into your summary.\n"
+                "You are in {path}.\n\
+                 Do not change files: if you leave a change, it is refused and the attempt fails.\n\
+                 Report what you find in your summary.\n"
             );
         }
-        None => format!("Your checkout is {path}. It is yours alone; work nowhere else.\n"),
+        None => format!("Your checkout is {path}. It is yours alone: work nowhere else.\n"),
     };
     out.push_str(&zone::rules(&zone));
     out.push_str(
-        "You need not commit: what you leave in the checkout is committed for you when you finish. \
-         If you do commit, stay on the current branch.\n",
+        "You do not have to commit: your changes are committed when you finish.\n\
+         If you commit, stay on the current branch.\n",
     );
     if !task.spec.expected_files.is_empty() {
         let files = join(task.spec.expected_files.iter().map(RepoPath::as_str));
-        line(&mut out, &format!("Files that must be touched: {files}."));
+        line(&mut out, &format!("You must change these files: {files}."));
     }
     out
 }
@@ -204,9 +216,9 @@ fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &T
     let Some(failure) = &before.failure else { return };
     let kept = attempt.base == before.base && attempt.start != attempt.base;
     let start = if kept {
-        "Your checkout holds what that attempt left: mend it."
+        "Your checkout contains the changes of that attempt: fix them."
     } else {
-        "Your checkout is fresh: start again from the newest integrated state."
+        "Your checkout is fresh: start over."
     };
     let mut body = format!("Attempt {} did not succeed.\n{start}\n", before.number);
     if matches!(failure, Failure::Gate { .. }) {
@@ -222,8 +234,8 @@ fn previous_failure(state: &State, out: &mut String, attempt: &Attempt, task: &T
 }
 
 const GATE_REMEDY: &str = "\
-Do the task without changing these paths. If it cannot be done without them, report it as failed and name them: \
-only a person can give you more.";
+Do the task without changing these paths.
+If you cannot, report the task as failed and name the paths: only a person can extend your region.";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
@@ -247,7 +259,7 @@ fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Dep
         if !body.is_empty() {
             body = tag.block(&[("kind", &"tasks")], &body);
         }
-        section(out, "The other tasks", &body);
+        section(out, "Other tasks of the plan", &body);
     }
     if task.depends_on.is_empty() {
         return;
@@ -256,7 +268,7 @@ fn context(state: &State, out: &mut String, task: &Task, plan: &Plan, depth: Dep
     for dependency in &task.depends_on {
         body.push_str(&done_before(state, &state.tasks[*dependency], depth, tag));
     }
-    section(out, "What your dependencies did", body.trim_end());
+    section(out, "Results of your dependencies", body.trim_end());
 }
 
 const OTHERS_MAX: usize = 100;
@@ -286,7 +298,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
     section(out, title, body.trim_end());
 }
 
-/// A titled paragraph; nothing where there is nothing to say.
+/// Appends a titled paragraph, or nothing if `body` is empty.
 fn section(out: &mut String, title: &str, body: &str) {
     if body.is_empty() {
         return;
@@ -298,7 +310,7 @@ fn section(out: &mut String, title: &str, body: &str) {
     line(out, body.trim_end());
 }
 
-/// A fenced block whose fence is longer than any in the body.
+/// Appends a fenced block whose fence is longer than any in the body.
 fn fenced(out: &mut String, language: &str, body: &str) {
     let longest = body.split(|it| it != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -328,7 +340,7 @@ mod tests {
 
     /// S1-030, S1-068: no instruction names a tool that is not offered.
     #[test]
-    fn every_tool_that_a_worker_is_told_of_exists() {
+    fn instructions_name_only_tools_that_exist() {
         for text in [
             HOW_TO_FINISH,
             HOW_TO_HAND_IN,

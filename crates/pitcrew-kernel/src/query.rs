@@ -1,13 +1,13 @@
-//! Questions about code of others: who is asked, and what the asker is told in the end.
+//! Queries about code outside a worker's region: who answers, and what the asker gets.
 //!
-//! The index first, which costs nothing; then whoever works there, between two turns and for a few
-//! tokens; then a plain "not found" with the nearest names.
+//! First the index, which is free; then the worker that owns the code, between two of its turns and
+//! for a few tokens; otherwise "not found" with the nearest names.
 
 mod owners;
 
 use crate::{
     State,
-    decide::{ask_house, send_message},
+    decide::{auto_answer, send_message},
     evolve::spent_on_last,
     message::{self, Draft},
     state::{Process, Query, QueryStage},
@@ -18,10 +18,10 @@ use pitcrew_model::{
     QueryVia, Timestamp, WorkerId, about_tokens, limits, text,
 };
 
-/// What becomes of a question that cannot stay as it is.
+/// Returns the events of a query that needs a decision.
 pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     if state.is_query_lost(it) {
-        return told(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
+        return deliver(state, now, end(state, it, QueryOutcome::Withdrawn, String::new(), 0));
     }
     match (&it.oracle, it.via) {
         (Some(OracleAnswer { found: true, text, bytes_saved, .. }), _) => {
@@ -30,47 +30,51 @@ pub fn next(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
             if let Event::QueryEnded { tokens_saved, .. } = &mut event {
                 *tokens_saved = about_tokens(*bytes_saved);
             }
-            told(state, now, (event, draft))
+            deliver(state, now, (event, draft))
         }
-        // Nobody waits for more than the index has, and nobody is to be disturbed for it.
-        (_, QueryVia::Read) => told(state, now, not_found(state, it)),
+        // A refused read needs no more than the index, and disturbs no worker.
+        (_, QueryVia::Read) => deliver(state, now, not_found(state, it)),
         (_, QueryVia::Question) => ask_person(state, now, it, QueryOutcome::NotFound),
         (_, QueryVia::Tool | QueryVia::Need) => match waiting_owner(state, it) {
-            Some(owner) => told(state, now, in_a_circle(state, it, owner)),
+            Some(owner) => deliver(state, now, in_a_circle(state, it, owner)),
             None => ask_owner(state, now, it),
         },
     }
 }
 
-/// The index does not know it, so a person is asked what the agent asked.
+/// The index does not know the symbol, so a person gets the agent's question.
 fn ask_person(state: &State, now: Timestamp, it: &Query, outcome: QueryOutcome) -> Vec<Event> {
     let worker = &state.workers[it.worker];
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
-        let text = format!("{}{} No more questions are put to people.", missing(it), nearest(it));
-        return told(state, now, end(state, it, outcome, text, 0));
+        let text =
+            format!("{}{} You have sent too many questions to people.", missing(it), nearest(it));
+        return deliver(state, now, end(state, it, outcome, text, 0));
     }
     let text = format!("{}{}", missing(it), nearest(it));
     let (ended, _) = end(state, it, outcome, text, 0);
-    // Nobody would read the answer.
+    // The asker cannot read the answer any more.
     if worker.process != Process::Alive {
         return vec![ended];
     }
-    vec![ended, ask_house::of_person(state, &state.attempts[worker.attempt], it.context.clone())]
+    vec![
+        ended,
+        auto_answer::open_question(state, &state.attempts[worker.attempt], it.context.clone()),
+    ]
 }
 
-/// The owner that it is at, where that has begun to wait for the asker.
+/// Returns the current owner if it has begun to wait for the asker.
 fn waiting_owner(state: &State, it: &Query) -> Option<WorkerId> {
     let QueryStage::AtOwner { owner, message } = it.stage else { return None };
     let is_read = state.mail.posted[message].status.has_ended();
     (!is_read && state.is_waiting_for(owner, it.worker)).then_some(owner)
 }
 
-/// The live owner of where it would be, the next one where that has ended, or nobody.
+/// Asks the next live owner of the likely path, if there is one.
 fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
-    let Some(path) = it.path() else { return told(state, now, not_found(state, it)) };
+    let Some(path) = it.path() else { return deliver(state, now, not_found(state, it)) };
     if let Some(saying) = state.said(&it.symbol, path).filter(|said| said.owner != it.worker) {
         let outcome = QueryOutcome::Cached { owner: saying.owner };
-        return told(state, now, end(state, it, outcome, saying.text.clone(), 0));
+        return deliver(state, now, end(state, it, outcome, saying.text.clone(), 0));
     }
     let owners = owners::of(state, it, path);
     if let Some(owner) = owners.iter().find_map(owners::Owner::to_be_asked) {
@@ -79,15 +83,15 @@ fn ask_owner(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
             Some(budget) => {
                 let (outcome, text) =
                     (QueryOutcome::OverBudget { budget }, over(state, it, budget));
-                told(state, now, end(state, it, outcome, text, 0))
+                deliver(state, now, end(state, it, outcome, text, 0))
             }
             None => put_to(state, now, it, owner),
         };
     }
-    let Some(owner) = owners.first() else { return told(state, now, not_found(state, it)) };
+    let Some(owner) = owners.first() else { return deliver(state, now, not_found(state, it)) };
     let outcome = QueryOutcome::NotAvailable { owner: owner.who };
     let text = format!("{} {}.{}", not_available(owner.who), owner.why(), nearest(it));
-    told(state, now, end(state, it, outcome, text, 0))
+    deliver(state, now, end(state, it, outcome, text, 0))
 }
 
 fn put_to(state: &State, now: Timestamp, it: &Query, owner: WorkerId) -> Vec<Event> {
@@ -99,10 +103,10 @@ fn put_to(state: &State, now: Timestamp, it: &Query, owner: WorkerId) -> Vec<Eve
     events
 }
 
-/// Which budget another owner would exceed.
+/// Returns the budget that another owner would exceed.
 fn over_budget(state: &State, it: &Query, spent: u64) -> Option<QueryBudget> {
     let (worker, plan) = state.query_tokens_left(it.worker);
-    // What is set aside for this one while it is at an owner is there for the next.
+    // The reservation for the current owner is free for the next.
     let own = it.reserved().saturating_sub(it.spent);
     let wanted = spent + it.asking_tokens_max();
     if worker + own < wanted {
@@ -122,10 +126,10 @@ pub fn answered(
     owner: WorkerId,
     words: &str,
 ) -> Vec<Event> {
-    told(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
+    deliver(state, now, answer(state, it, QueryOutcome::Answered { owner }, words))
 }
 
-/// The owner's turn is over without an answer. Where its words are, they may be one.
+/// The owner's turn ended without an answer. Its last text may contain one.
 pub fn overheard(
     state: &State,
     it: &Query,
@@ -143,8 +147,8 @@ fn answer(state: &State, it: &Query, outcome: QueryOutcome, words: &str) -> (Eve
     end(state, it, outcome, words.into(), tokens)
 }
 
-/// The owner answers what it was not waited for any more: the asker is told when it can, and whoever
-/// asks next finds it. Nothing where the budgets leave no room for it.
+/// The owner answers after the end of the query: the asker gets a message, and the answer is kept.
+/// Nothing happens if the budgets do not allow it.
 pub fn late(
     state: &State,
     now: Timestamp,
@@ -164,14 +168,14 @@ pub fn late(
     let mut events = vec![Event::QueryAnsweredLate { query, worker, owner, text, tokens_spent }];
     let (from, to) = (Party::Worker(owner), Party::Worker(worker));
     if send_message::can_read(state, to).is_ok() {
-        let content = format!("About `{}`, which you asked for before: {words}", it.symbol);
+        let content = format!("Late answer to your query for `{}`: {words}", it.symbol);
         let draft = Draft::new(from, to, MessageKind::Update, &content);
         events.extend(message::queue(state, now, [draft]));
     }
     Some(events)
 }
 
-/// It has waited for long enough. Both sides are told.
+/// The query has timed out. Both sides are informed.
 pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let seconds = state.queries.limits.deadline_ms.div_ceil(1_000);
     let QueryStage::AtOwner { owner, message } = it.stage else {
@@ -179,14 +183,14 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
         if it.via == QueryVia::Question {
             return ask_person(state, now, it, outcome);
         }
-        let text = format!("The index has not answered within {seconds} seconds.");
-        return told(state, now, end(state, it, outcome, text, 0));
+        let text = format!("The index did not answer within {seconds} seconds.");
+        return deliver(state, now, end(state, it, outcome, text, 0));
     };
     let is_read = state.mail.posted[message].tries_count > 0;
-    // What it has not read by now it will not read.
-    let later = if is_read { "; what it says later reaches you as a message" } else { "" };
+    // An unread question is withdrawn.
+    let later = if is_read { "; you get a late answer as a message" } else { "" };
     let text = format!(
-        "{} It has not answered within {seconds} seconds{later}.{}",
+        "{} It did not answer within {seconds} seconds{later}.{}",
         not_available(QueryOwner::Worker(owner)),
         nearest(it)
     );
@@ -195,8 +199,8 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     let to = Party::Worker(owner);
     let word = (is_read && send_message::can_read(state, to).is_ok()).then(|| {
         let words = format!(
-            "{} went on without your answer to {message}. If you know it, answer it nevertheless: \
-             it is kept for whoever asks next.",
+            "{} continued without your answer to {message}. If you know the answer, send it anyway: \
+             it is kept for later queries.",
             it.worker
         );
         let mut draft = Draft::new(Party::Orchestrator, to, MessageKind::Update, &words);
@@ -208,10 +212,10 @@ pub fn time_out(state: &State, now: Timestamp, it: &Query) -> Vec<Event> {
     events
 }
 
-/// Its owner waits for the asker in turn: no answer can come.
+/// The owner waits for the asker, so no answer can come.
 pub fn in_a_circle(state: &State, it: &Query, owner: WorkerId) -> (Event, Option<Draft>) {
     let owner = QueryOwner::Worker(owner);
-    let text = format!("{} It waits for you in turn.{}", not_available(owner), nearest(it));
+    let text = format!("{} It waits for you.{}", not_available(owner), nearest(it));
     end(state, it, QueryOutcome::NotAvailable { owner }, text, 0)
 }
 
@@ -249,7 +253,7 @@ fn nearest(it: &Query) -> String {
     }
 }
 
-/// The one end of a question, and the words for a next prompt where its asker waits for that.
+/// Ends a query, and writes the answer for the next prompt if its asker waits for that.
 fn end(
     state: &State,
     it: &Query,
@@ -292,7 +296,7 @@ fn end(
     (event, draft)
 }
 
-fn told(state: &State, now: Timestamp, (event, draft): (Event, Option<Draft>)) -> Vec<Event> {
+fn deliver(state: &State, now: Timestamp, (event, draft): (Event, Option<Draft>)) -> Vec<Event> {
     let mut events = vec![event];
     events.extend(message::queue(state, now, draft));
     events

@@ -1,4 +1,5 @@
-//! The effect that an event asks for: at most one, and whole, so that a driver needs nothing else.
+//! Returns the effect that an event requests: at most one, and complete, so that a driver needs
+//! nothing else.
 
 use crate::{
     State, prompt,
@@ -6,12 +7,12 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId,
-    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, Workspace, Zone,
-    text,
+    AttemptId, Backend, CheckoutPlace, CheckoutRole, CommitId, Delegation, Effect, Event,
+    LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId,
+    WorkspaceMode, Zone, text,
 };
 
-/// Names the effect that an event asks for. The state is the one after the event.
+/// Returns the effect of an event. The state is the one after the event.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn react(state: &State, event: &Event) -> Option<Effect> {
     Some(match event {
@@ -93,7 +94,8 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
     })
 }
 
-/// The order is the task's own and goes beside the text, which quotes others. Later turns go on with it.
+/// The script or command is a separate field, because the text quotes others. Later turns continue
+/// it.
 fn give_turn(state: &State, worker: WorkerId, cause: &TurnCause) -> Effect {
     let spec = &rows(state, state.workers[worker].attempt).1.spec;
     let executes = spec.program() == Some(Backend::Builtin);
@@ -122,7 +124,7 @@ fn check_base(state: &State, plan: PlanId) -> Effect {
     Effect::CheckBase { plan, commit: base.start.clone(), setup, checks }
 }
 
-/// Every check of the plan once, in the order of its tasks.
+/// Returns every check of the plan once, in the order of its tasks.
 fn all_checks(state: &State, plan: &Plan) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let checks = plan.tasks.iter().flat_map(|it| &state.tasks[*it].spec.checks);
@@ -143,7 +145,7 @@ fn prepare_checkout(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
-/// Only a checkout of its own is made usable: the others are as their owner left them.
+/// Setup runs only in an own checkout: others are as their owner left them.
 fn setup(task: &Task, plan: &Plan) -> Vec<String> {
     let borrowed = task.delegation.as_ref().is_some_and(|it| it.workspace.is_borrowed());
     if borrowed { Vec::new() } else { plan.head.setup.clone() }
@@ -151,11 +153,11 @@ fn setup(task: &Task, plan: &Plan) -> Vec<String> {
 
 fn place(state: &State, delegation: &Delegation) -> CheckoutPlace {
     let parent = match delegation.workspace {
-        Workspace::ReadOnly => state.lender(delegation.parent),
-        Workspace::Isolated | Workspace::Shared => state.checkout_owner(delegation.parent),
+        WorkspaceMode::ReadOnly => state.lender(delegation.parent),
+        WorkspaceMode::Isolated | WorkspaceMode::Shared => state.checkout_owner(delegation.parent),
     };
     let path = state.attempts[parent].path.clone();
-    let parent_path = path.expect("whoever hands out work has a checkout");
+    let parent_path = path.expect("a parent has a checkout");
     CheckoutPlace { workspace: delegation.workspace, parent, parent_path }
 }
 
@@ -165,7 +167,7 @@ fn pull_work(state: &State, attempt: AttemptId, task: TaskId) -> Effect {
     let (last, owner) = (&state.attempts[last], state.checkout_owner(attempt));
     Effect::PullWork {
         attempt,
-        path: state.attempts[owner].path.clone().expect("whoever pulls has a checkout"),
+        path: state.attempts[owner].path.clone().expect("a pulling attempt has a checkout"),
         task,
         commit: last.work.as_ref().expect("what is pulled was collected").commit.clone(),
         base: last.base.clone(),
@@ -180,7 +182,7 @@ fn consult_oracle(state: &State, query: QueryId) -> Effect {
     Effect::ConsultOracle {
         query,
         attempt: attempt.id,
-        path: attempt.path.clone().expect("whoever asks works in a checkout"),
+        path: attempt.path.clone().expect("an asker has a checkout"),
         symbol: it.symbol.clone(),
         context: it.context.clone(),
         region: task.spec.region.clone(),
@@ -191,34 +193,35 @@ fn start_agent(state: &State, worker: WorkerId) -> Effect {
     let (it, task, plan) = rows(state, state.workers[worker].attempt);
     let backend = task.spec.program().expect("a plan's tasks have agents");
     let path = it.path.clone().expect("an agent starts in a checkout that is there");
-    let Reach { zone, sees, stay } = reach(state, worker);
+    let WorkerAccess { zone, sees, stay } = worker_access(state, worker);
     let (reads, model) = (plan.head.reads, task.spec.model.clone());
     let attempt = it.id;
     Effect::StartAgent { worker, attempt, backend, path, model, zone, sees, reads, stay }
 }
 
-/// What a worker reaches in its checkout.
+/// The paths that a worker may reach in its checkout.
 #[derive(Clone, Debug)]
-pub struct Reach {
-    /// What it works on: it may change that, unless it only reads.
+pub struct WorkerAccess {
+    /// It may change these, unless it only reads.
     pub zone: Zone,
-    /// What it may read besides.
+    /// It may also read these.
     pub sees: Vec<RepoPath>,
-    pub stay: Stay,
+    pub stay: CheckoutRole,
 }
 
-pub fn reach(state: &State, worker: WorkerId) -> Reach {
+pub fn worker_access(state: &State, worker: WorkerId) -> WorkerAccess {
     let (_, task, plan) = rows(state, state.workers[worker].attempt);
     let stay = match task.workspace() {
-        Some(Workspace::Shared) => Stay::Guest,
-        Some(Workspace::ReadOnly) => Stay::Reader,
-        Some(Workspace::Isolated) | None if plan.only_reads(task.id) => Stay::Reader,
-        Some(Workspace::Isolated) | None => Stay::Owner,
+        Some(WorkspaceMode::Shared) => CheckoutRole::Guest,
+        Some(WorkspaceMode::ReadOnly) => CheckoutRole::Reader,
+        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => CheckoutRole::Reader,
+        Some(WorkspaceMode::Isolated) | None => CheckoutRole::Owner,
     };
-    Reach { zone: given(task, plan), sees: sees(state, task, plan), stay }
+    WorkerAccess { zone: given(task, plan), sees: sees(state, task, plan), stay }
 }
 
-/// Who was given files by name may look at all that the worker at the top of its chain may change.
+/// A sub-task with target files may read everything that the task at the top of its chain may
+/// change.
 fn sees(state: &State, task: &Task, plan: &Plan) -> Vec<RepoPath> {
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let Some(top) = state.chain(task.id).last().filter(|_| named) else { return Vec::new() };
@@ -245,7 +248,7 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
     }
 }
 
-/// What is taken of what it changed.
+/// Returns the paths whose changes are accepted.
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     let mut zone = given(task, plan);
     if plan.only_reads(task.id) {
@@ -255,7 +258,7 @@ pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
 }
 
 fn given(task: &Task, plan: &Plan) -> Zone {
-    // Who was given files by name has these and no others.
+    // Target files replace the region.
     let named = task.delegation.as_ref().is_some_and(|it| !it.target_files.is_empty());
     let shared = if named { Vec::new() } else { plan.head.shared.clone() };
     Zone { region: task.spec.region.clone(), shared, denied: plan.head.denied.clone() }
@@ -300,7 +303,7 @@ fn save_work(state: &State, attempt: AttemptId) -> Effect {
 fn verify(state: &State, attempt: AttemptId, onto: &CommitId) -> Effect {
     let (it, task, plan) = rows(state, attempt);
     let work = it.work.as_ref().expect("collected work is verified");
-    // What a person has accepted as it is only has to merge.
+    // A partial task that a person accepted only has to merge.
     let accepted = task.status == TaskStatus::Integrating;
     let unless_accepted = |checks: &[String]| if accepted { Vec::new() } else { checks.to_vec() };
     Effect::Verify {
@@ -337,7 +340,7 @@ fn land(state: &State, plan: PlanId) -> Effect {
     }
 }
 
-/// The checks of what was completed: those of failed tasks cannot be asked of the result.
+/// Returns the checks of completed tasks. Those of failed tasks do not apply to the result.
 fn landing_checks(state: &State, plan: &Plan) -> Vec<String> {
     let completed = |it: &&TaskId| state.tasks[**it].status == TaskStatus::Completed;
     let mut seen = BTreeSet::new();

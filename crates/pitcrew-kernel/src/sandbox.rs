@@ -1,20 +1,20 @@
-//! Whether anything may be started with the confinement that there is.
+//! Checks whether the available sandbox is sufficient.
 
 use crate::State;
 use alloc::string::ToString;
 use pitcrew_model::{Failure, Rejection, Sandbox, Tier};
 
-/// Why nothing may be started here. Only a person can change that, who then tries again.
+/// Fails an attempt if nothing may start here. A person can change that, and retry.
 pub fn check(state: &State) -> Result<(), Failure> {
     admit(state).map_err(|it| Failure::Sandbox { message: it.to_string() })
 }
 
-/// Why a plan is not taken here.
+/// Rejects a plan that could not start here.
 pub fn admit(state: &State) -> Result<(), Rejection> {
     state.sandbox.as_ref().map_or(Ok(()), |it| suffices(state, it))
 }
 
-/// Whether this much is enough, for what a person has agreed to.
+/// Checks a sandbox against the required tier and what a person has agreed to.
 pub fn suffices(state: &State, sandbox: &Sandbox) -> Result<(), Rejection> {
     let (available, obstacle) = (sandbox.available, sandbox.obstacle.clone());
     if let Some(min_tier) = sandbox.min_tier.filter(|it| *it > available) {

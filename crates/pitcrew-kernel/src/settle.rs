@@ -1,7 +1,7 @@
-//! Standing rules: what must follow whenever the state allows it, whoever caused it.
+//! Standing rules: what must follow whenever the state allows it, whatever caused it.
 //!
-//! Each rule looks at its own list in the agenda. `step` asks again until nothing follows any
-//! more, so a free slot and a ready task never coexist.
+//! Each rule looks at its own list in the agenda. `step` repeats until no rule applies, so a free
+//! slot and a ready task never coexist.
 
 mod budget;
 mod mail;
@@ -13,7 +13,7 @@ use crate::{
     State,
     decide::attempt_fails,
     message, sandbox,
-    state::{Attempt, Checkout, Comeback, Plan, Process, Task, Worker},
+    state::{Attempt, Checkout, Plan, Process, Resumption, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -23,7 +23,7 @@ use pitcrew_model::{
 
 const ACTOR: Actor = Actor::Orchestrator;
 
-/// The events of the first rule that applies; none when all is settled.
+/// Returns the events of the first rule that applies; none when all is settled.
 pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
     subtask::cancel_orphan(state, now)
         .or_else(|| subtask::tell_group(state))
@@ -59,7 +59,7 @@ pub fn settle(state: &State, now: Timestamp) -> Vec<Event> {
         .unwrap_or_default()
 }
 
-/// When the rules want to be asked again although nothing happened.
+/// Returns the next time at which a rule may apply without another input.
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let queue = state.agenda.to_queue.first().map(|it| it.0);
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
@@ -67,10 +67,10 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let expiry = state.agenda.expiries.first().map(|it| it.0);
     let quota = state.quotas.values().filter_map(|it| it.until).min();
     let wait = subtask::next_due(state);
-    // A worker is not woken before it has a slot, and then something happened.
+    // A worker without a slot is not woken by time alone.
     let free = state.agenda.slots_used < state.agents_max;
     let wake = state.agenda.waking.first().filter(|_| free).map(|it| it.0);
-    // Nobody is kept up for a message that can be dropped tomorrow as well.
+    // The expiry of a message alone does not keep the orchestrator running.
     let lives = !state.agenda.live.is_empty();
     let stale = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
     let query = state.queries.deadlines.first().map(|it| it.0);
@@ -78,8 +78,8 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     all.into_iter().flatten().min()
 }
 
-/// Attempts whose checkouts may go: the task is completed, so all its work is in the vault. So is
-/// what a sub-task left whose parent has ended; where no agent ever was, nothing is left.
+/// Returns attempts whose checkouts may be removed: the task is completed, or the parent of the
+/// sub-task has ended, so all work is in the vault; or no agent ever started.
 pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
     state.attempts.iter().filter(|it| {
         let task = &state.tasks[it.task];
@@ -93,7 +93,7 @@ pub fn removable(state: &State) -> impl Iterator<Item = &Attempt> {
     })
 }
 
-/// Attempts whose snapshots may go: their work has landed or was abandoned, long ago.
+/// Returns attempts whose snapshots may be dropped: their work landed or was abandoned long ago.
 pub fn droppable(state: &State, now: Timestamp) -> impl Iterator<Item = &Attempt> {
     let is_old = move |at: &Timestamp| now.since(*at) >= limits::SNAPSHOTS_KEPT_MS;
     state.attempts.iter().filter(move |it| {
@@ -122,7 +122,7 @@ fn snapshot(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     (at <= now).then(|| vec![Event::SnapshotAsked { attempt }])
 }
 
-/// The limit of a provider is over.
+/// A provider limit has ended.
 fn release(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let is_over = |it: Timestamp| it <= now;
     let over = state.quotas.iter().find(|it| it.1.until.is_some_and(is_over));
@@ -156,13 +156,13 @@ fn queue(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     Some(vec![moved(task, TaskStatus::Queued, reason)])
 }
 
-/// A worker may wait for several calls at once: the first answer has made it run again already.
+/// A worker may wait for several calls: the first answer has already resumed it.
 fn answer_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.answered.first()?];
-    Some(comeback(state, now, worker))
+    Some(resumption(state, now, worker))
 }
 
-/// A worker that was parked comes before every task that has not started.
+/// Parked workers come before tasks that have not started.
 fn return_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.returning.first()?];
     if state.agenda.slots_used >= state.agents_max {
@@ -171,22 +171,22 @@ fn return_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (from, to) = (worker.status, WorkerStatus::Running);
     let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
     let mut events = vec![moved];
-    events.extend(comeback(state, now, worker));
+    events.extend(resumption(state, now, worker));
     Some(events)
 }
 
-fn comeback(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
-    match worker.next_comeback().expect("a returning worker has something to go on with") {
-        Comeback::Turn(cause) => message::open_turn(state, now, worker.id, cause.clone()),
-        Comeback::Permission { request, call, option } => vec![Event::ToolAnswered {
+fn resumption(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
+    match worker.next_resumption().expect("a returning worker has something to go on with") {
+        Resumption::Turn(cause) => message::open_turn(state, now, worker.id, cause.clone()),
+        Resumption::Permission { request, call, option } => vec![Event::ToolAnswered {
             request: *request,
             worker: worker.id,
             call: call.clone(),
             option: option.clone(),
         }],
-        // That it runs again is all that the call waits for.
-        Comeback::Query => Vec::new(),
-        Comeback::Await => {
+        // The open call needs no event besides the new slot.
+        Resumption::Query => Vec::new(),
+        Resumption::Await => {
             let is_over = worker.wait.as_ref().is_none_or(|it| it.open.is_empty());
             let is_decider = state.asked_of(worker.attempt).next().is_some();
             let end = match (is_over, is_decider) {
@@ -204,7 +204,7 @@ fn start(state: &State) -> Option<Vec<Event>> {
     if agenda.slots_used >= state.agents_max || agenda.processes_count >= state.agents_live_max {
         return None;
     }
-    // Whoever handed it out waits for it, or soon will.
+    // Its parent waits for it, or soon will.
     if let Some(child) = agenda.children.first() {
         return Some(open_attempt(state, *child));
     }
@@ -239,7 +239,8 @@ fn open_attempt(state: &State, task: TaskId) -> Vec<Event> {
     ]
 }
 
-/// The previous attempt's last state, unless a fresh start is wanted or there is none.
+/// Returns the last state of the previous attempt, unless a fresh start is required or there is
+/// none.
 fn starting_point(state: &State, task: &Task) -> (CommitId, CommitId) {
     let integrated = state.plans[task.plan].integrated.as_ref();
     let head = match &task.delegation {
@@ -281,12 +282,11 @@ fn end_plan(state: &State) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// Where what a client handed out changed nothing, what was said is the answer: nobody has to see to the
-/// rest.
+/// If sub-tasks of a client changed nothing, their results are the answer, and no landing is open.
 fn answered(state: &State, plan: &Plan, ended: PlanStatus) -> Vec<Event> {
     let (from, to) = (plan.landing, LandingStatus::Abandoned);
     let has_changed = |task: &TaskId| state.has_changed(&state.tasks[*task]);
-    // Of what has failed somebody may want what it left.
+    // After a failure a person may still want the remaining work.
     let is_done = plan.standalone.is_some() && ended == PlanStatus::Completed;
     let is_over = plan.is_answer() || is_done && !plan.tasks.iter().any(has_changed);
     if !is_over || !from.may_become(to) {

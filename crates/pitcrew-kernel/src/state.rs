@@ -1,4 +1,4 @@
-//! Everything that is true now, folded from the events. Changed by `evolve` only.
+//! The current state, folded from the events. Changed by `evolve` only.
 
 mod table;
 mod regions;
@@ -11,8 +11,8 @@ mod queries;
 pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
-pub use mail::{Mail, Mailbox, Posted};
-pub use queries::{Asker, Queries, Query, QueryStage, Said, Saying};
+pub use mail::{Mail, Mailbox, MessageState};
+pub use queries::{Asker, OwnerAnswer, OwnerAnswers, Queries, Query, QueryStage};
 pub use regions::Regions;
 pub use table::Table;
 
@@ -31,51 +31,51 @@ use pitcrew_model::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The last event folded in.
+    /// The last folded event.
     pub seq: Seq,
     pub agents_max: u32,
     pub agents_live_max: u32,
-    /// What the settings said last: `agents_max`, `agents_live_max`.
+    /// The last applied settings: `agents_max`, `agents_live_max`.
     pub settings: (u32, u32),
     pub plans: Table<PlanId, Plan>,
     pub tasks: Table<TaskId, Task>,
     pub attempts: Table<AttemptId, Attempt>,
     pub workers: Table<WorkerId, Worker>,
     pub requests: Table<RequestId, Request>,
-    /// What people, workers and the orchestrator say to each other.
+    /// Messages between people, workers and the orchestrator.
     pub mail: Mail,
-    /// What workers want to know of the code of others.
+    /// Queries about code outside a worker's region.
     pub queries: Queries,
-    /// What may be done without asking.
+    /// The permission matrix.
     pub matrix: Arc<Matrix>,
-    /// Which confinement there is, and which is wanted. Absent in journals from before there were
-    /// tiers, until an orchestrator tells.
+    /// The available and the required tier. Absent in journals from before tiers, until an
+    /// orchestrator applies it.
     pub sandbox: Option<Sandbox>,
     /// The weakest tier that a person has agreed to.
     pub accepted_tier: Option<Tier>,
-    /// What people have allowed for more than once, and not revoked.
+    /// The active grants.
     pub grants: BTreeMap<GrantId, Grant>,
-    /// All that were ever given.
+    /// The number of all grants ever given.
     pub grants_count: u64,
-    /// What is known of the limits of providers, by backend.
+    /// The known provider limits, by backend.
     pub quotas: BTreeMap<String, Quota>,
-    /// Backends that could not be used at all: when that was last seen, and why.
+    /// Backends that could not be used: when that was last observed, and why.
     pub broken: BTreeMap<String, (Timestamp, String)>,
-    /// Effects that were asked for and have not ended.
+    /// Open effects.
     pub effects: BTreeSet<EffectId>,
     /// The nonces of the last calls of outside clients, the newest last.
     pub client_calls: VecDeque<String>,
-    /// The effect that now tidies the vault.
+    /// The effect that repacks the vault.
     pub tidying: Option<EffectId>,
-    /// What the standing rules have to look at. Derived from the rest.
+    /// The input of the standing rules. Derived from the rest.
     pub agenda: Agenda,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standalone {
-    /// The name of the call that handed it out.
+    /// The idempotency key of the call that created it.
     pub call: Option<String>,
-    /// Tasks of which nothing that they change is taken.
+    /// Tasks that only read.
     pub readers: Vec<TaskId>,
 }
 
@@ -86,9 +86,9 @@ pub struct Plan {
     pub status: PlanStatus,
     pub clean_base: bool,
     pub tasks: Vec<TaskId>,
-    /// Present where it holds what an agent has handed out that works for no plan.
+    /// Present if the plan contains the sub-tasks of an outside client.
     pub standalone: Option<Standalone>,
-    /// What its workers have handed out and has not ended.
+    /// The open sub-tasks of its workers.
     pub subtasks: BTreeSet<TaskId>,
     /// Tasks that have not ended and are not blocked.
     pub open_count: usize,
@@ -101,46 +101,46 @@ pub struct Plan {
     pub integrated: Option<CommitId>,
     /// Completed tasks in the order of their integration.
     pub integrated_tasks: Vec<TaskId>,
-    /// Checks that fail on the base too.
+    /// Checks that also fail on the base.
     pub red_on_base: BTreeSet<String>,
-    /// Collected work that waits to be verified: one at a time, in this order.
+    /// Collected work that waits for its verification: one at a time, in this order.
     pub merge_queue: VecDeque<AttemptId>,
-    /// The effect that now verifies or integrates.
+    /// The effect that verifies or integrates now.
     pub merging: Option<EffectId>,
     pub landing: LandingStatus,
-    /// When it was landed and its checkouts were removed.
+    /// When it had landed and its checkouts were removed.
     pub cleaned_at: Option<Timestamp>,
-    /// What waits for a person on behalf of the plan itself.
+    /// The open request of the plan itself.
     pub request: Option<RequestId>,
     /// Checkouts that are being removed after the landing.
     pub removals_count: usize,
-    /// What all of its tasks have used.
+    /// The usage of all of its tasks.
     pub budget: Budget,
-    /// Of its own checks: those of its tasks are known with their attempts.
+    /// Network decisions of its own checks. Those of its tasks are stored with their attempts.
     pub egress: Egress,
 }
 
 impl Plan {
-    /// Whether nothing that this task changes is taken, because it is there to find something out.
+    /// Returns whether the task only reads, so that none of its changes is accepted.
     pub fn only_reads(&self, task: TaskId) -> bool {
         self.standalone.as_ref().is_some_and(|it| it.readers.contains(&task))
     }
 
-    /// Whether all of it is there to find something out.
+    /// Returns whether all of its tasks only read.
     pub fn is_answer(&self) -> bool {
         self.standalone.is_some() && self.tasks.iter().all(|it| self.only_reads(*it))
     }
 }
 
-/// How far the checks of a plan are known on its base.
+/// The state of the base check of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BaseCheck {
-    /// As far as they will be.
+    /// Finished, or not needed.
     Done,
     UnderWay,
-    /// Under way, and stopped: what they say counts for nothing.
+    /// Being stopped: its results are ignored.
     CutShort,
-    /// Stopped: nothing is known.
+    /// Stopped without results.
     Unknown,
 }
 
@@ -149,14 +149,14 @@ pub struct Task {
     pub id: TaskId,
     pub plan: PlanId,
     pub spec: Arc<TaskSpec>,
-    /// Present where a worker has handed it out.
+    /// Present for a sub-task.
     pub delegation: Option<Arc<Delegation>>,
-    /// What it begins from is not kept yet.
+    /// The snapshot that it starts from is not complete.
     pub waits_for_snapshot: bool,
     pub pull: Pull,
-    /// Why it failed, where no attempt of its own says so.
+    /// Why it failed without an attempt of its own.
     pub failure: Option<Failure>,
-    /// A small number for the region; 0 for none. Equal numbers, equal regions.
+    /// A number for the region; 0 for none. Equal numbers, equal regions.
     pub region_key: u32,
     pub depends_on: Vec<TaskId>,
     pub dependents: Vec<TaskId>,
@@ -165,7 +165,7 @@ pub struct Task {
     pub deployer: Deployer,
     /// Dependencies that are not completed yet.
     pub waiting_count: usize,
-    /// Dependencies that ended without being completed, or are blocked themselves.
+    /// Dependencies that ended without completion, or are blocked themselves.
     pub blocking_count: usize,
     pub not_before: Timestamp,
     pub attempts: Vec<AttemptId>,
@@ -176,9 +176,9 @@ pub struct Task {
     pub interruptions_count: u32,
     /// The next attempt starts from the integration head.
     pub fresh: bool,
-    /// What of its work is in the vault.
+    /// The saved states of its work in the vault.
     pub kept: KeptStates,
-    /// What all of its attempts have used.
+    /// The usage of all of its attempts.
     pub budget: Budget,
 }
 
@@ -186,7 +186,7 @@ pub struct Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deployer {
     Anybody,
-    /// What it runs was in no plan that a person approved.
+    /// Only a person, because it was added after the approval of the plan.
     Person,
 }
 
@@ -198,7 +198,7 @@ pub struct Attempt {
     pub number: u32,
     pub start: CommitId,
     pub base: CommitId,
-    /// Where its checkout is, once made.
+    /// The path of its checkout, once created.
     pub path: Option<String>,
     pub claim: Option<(Claim, String)>,
     pub output: Option<TaskOutput>,
@@ -208,15 +208,15 @@ pub struct Attempt {
     pub merged: Option<(CommitId, CommitId)>,
     /// The last state of a failed attempt.
     pub saved: Option<CommitId>,
-    /// The effect that the attempt now waits for. Only its failure is the attempt's.
+    /// The effect that the attempt waits for. Only its failure fails the attempt.
     pub step: Option<EffectId>,
-    /// The snapshot that is being taken: at most one at a time.
+    /// The running snapshot: at most one at a time.
     pub snapshot: Option<EffectId>,
-    /// When the next one is wanted, if its worker still works then.
+    /// When the next snapshot is due, if its worker still runs then.
     pub snapshot_due: Option<Timestamp>,
-    /// When a person gave up what it left.
+    /// When a person abandoned its work.
     pub abandoned_at: Option<Timestamp>,
-    /// The effect that now drops its snapshots.
+    /// The effect that drops its snapshots.
     pub dropping: Option<EffectId>,
     pub outcome: Option<Outcome>,
     pub failure: Option<Failure>,
@@ -226,25 +226,25 @@ pub struct Attempt {
     pub egress: Egress,
 }
 
-/// What is known of the record of a way to the network.
+/// How much of a network record is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Egress {
-    /// How far, in bytes.
+    /// In bytes.
     pub offset: u64,
-    /// How many lines.
+    /// In lines.
     pub count: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkout {
-    /// Asked for, not there yet.
+    /// Requested, not created yet.
     Coming,
     There,
-    /// Somebody else's: nothing is saved from it, and it is not removed.
+    /// Owned by another attempt: nothing is saved from it, and it is not removed.
     Borrowed,
     Abandoned,
     Going,
-    /// Removed, or never made.
+    /// Removed, or never created.
     Gone,
 }
 
@@ -254,53 +254,53 @@ pub struct Worker {
     pub attempt: AttemptId,
     pub status: WorkerStatus,
     pub process: Process,
-    /// The prompt that has not come to its end.
+    /// The open turn.
     pub turn: Option<EffectId>,
     pub turns_count: u32,
-    /// What its turn has used, or its last one, as far as it was told.
-    pub told: Usage,
+    /// The reported usage of the current or the last turn.
+    pub reported: Usage,
     pub deadline: Option<Timestamp>,
-    /// What is left of the time-out while it is parked.
+    /// The rest of the timeout while it is parked.
     pub left_ms: u64,
     pub requests: Vec<RequestId>,
-    /// All that it ever asked.
+    /// The number of all of its requests.
     pub requests_count: u32,
-    /// When it last told something.
+    /// The time of its last stored activity.
     pub noted_at: Timestamp,
-    /// When it last told of errors and of what it has completed, oldest first.
-    pub told_at: VecDeque<Timestamp>,
-    /// Since when and how often it has waited for a limit without an answer of its model.
+    /// The times of its last error and completion notes, oldest first.
+    pub notes_at: VecDeque<Timestamp>,
+    /// When it began to wait for provider limits without an answer of its model, and how often.
     pub limited: Option<(Timestamp, u32)>,
-    /// What it gets when it has a slot again.
-    pub comebacks: VecDeque<Comeback>,
-    /// The call that stays open until sub-tasks have ended.
+    /// What it continues with when it has a slot again.
+    pub resumptions: VecDeque<Resumption>,
+    /// The open call that waits for sub-tasks.
     pub wait: Option<Wait>,
-    /// The requests and questions that the answer to its last such call has named.
+    /// The requests and questions in the answer to its last such call.
     pub shown: (Vec<RequestId>, Vec<MessageId>),
-    /// The sub-tasks whose results came with the turn that is going on.
+    /// The sub-tasks whose results are in its current prompt.
     pub handed: Vec<TaskId>,
-    /// The calls whose answers are on their way to the agent.
+    /// The permission requests whose answers are on their way to the agent.
     pub answering: BTreeMap<EffectId, String>,
-    /// The nonces of its last calls of tools, the newest last.
+    /// The nonces of its last tool calls, the newest last.
     pub calls: VecDeque<String>,
-    /// The files outside its zone that it was refused, and how often each was noted.
+    /// The refused files outside its zone, and how often each was recorded.
     pub blocked: BTreeMap<(Access, String), u32>,
-    /// Where the last of these requests stands in what it has said.
+    /// The position of the last refusal in the agent's output.
     pub blocked_at: Option<u64>,
 }
 
-/// What a parked worker goes on with.
+/// What a parked worker continues with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Comeback {
+pub enum Resumption {
     Turn(TurnCause),
     Permission {
         request: RequestId,
         call: String,
         option: Option<String>,
     },
-    /// What it waits for in the middle of its turn has ended.
+    /// The answer to a call that waits for sub-tasks.
     Await,
-    /// What it asked in the middle of its turn is answered, or will not be.
+    /// The answer to a call that waits for a query.
     Query,
 }
 
@@ -312,12 +312,12 @@ pub enum Process {
     Gone,
 }
 
-/// Where a backend stands with the limits of its provider.
+/// The provider limits of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// Nothing of the backend starts or goes on before.
+    /// No worker of the backend starts or continues before.
     pub until: Option<Timestamp>,
-    /// How often it was held since a turn went well.
+    /// The number of holds since its last successful turn.
     pub holds_count: u32,
 }
 
@@ -328,9 +328,9 @@ pub struct Request {
     pub worker: Option<WorkerId>,
     pub kind: RequestKind,
     pub status: RequestStatus,
-    /// Since when it stands where it is.
+    /// When it got its current status.
     pub since: Timestamp,
-    /// When it is decided although nobody has.
+    /// When it is decided by default.
     pub due: Option<Timestamp>,
 }
 
@@ -384,12 +384,12 @@ impl State {
         self.requests.get(request).ok_or(Rejection::NoSuchRequest { request })
     }
 
-    /// The workers whose processes may be alive.
+    /// Returns the workers whose processes may be alive.
     pub fn live_workers(&self) -> impl Iterator<Item = &Worker> {
         self.agenda.live.iter().map(|it| &self.workers[*it])
     }
 
-    /// Whether the worker waits for an answer in words.
+    /// Returns whether the worker has an open question.
     pub fn has_question(&self, worker: &Worker) -> bool {
         let kinds = worker.requests.iter().map(|it| &self.requests[*it].kind);
         kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
@@ -397,13 +397,14 @@ impl State {
             || self.has_need(worker.id)
     }
 
-    /// Whether the worker may be given a turn: none begins before the end of the last one is kept.
+    /// Returns whether the worker may get a turn: the snapshot after its last turn must be
+    /// complete.
     pub fn is_turn_kept(&self, worker: &Worker) -> bool {
         let attempt = &self.attempts[worker.attempt];
         attempt.snapshot.is_none() && attempt.snapshot_due.is_none()
     }
 
-    /// The task's backend, while a limit of its provider is used up.
+    /// Returns the backend of the task while it is held by a provider limit.
     pub fn held_vendor<'a>(&self, task: &'a Task) -> Option<&'a str> {
         task.spec.vendor().filter(|it| self.held_until(it).is_some())
     }
@@ -412,14 +413,14 @@ impl State {
         self.quotas.get(backend)?.until
     }
 
-    /// Whether we have stopped it: how its turn or its agent ends then is not its fault.
+    /// Returns whether we stopped it. The way its turn or its process ends is not its fault then.
     pub fn is_stopped(&self, worker: &Worker) -> bool {
         let task = &self.tasks[self.attempts[worker.attempt].task];
         match worker.status {
             WorkerStatus::Paused | WorkerStatus::WaitingQuota => true,
             WorkerStatus::WaitingPermission => {
-                let resumed = Comeback::Turn(TurnCause::Resumed);
-                self.is_over_budget(task) || worker.comebacks.contains(&resumed)
+                let resumed = Resumption::Turn(TurnCause::Resumed);
+                self.is_over_budget(task) || worker.resumptions.contains(&resumed)
             }
             WorkerStatus::Created
             | WorkerStatus::Starting
@@ -442,8 +443,8 @@ impl Task {
         self.attempts.last().copied()
     }
 
-    /// Interruptions and limits of providers are not the agent's fault and do not count, up to a
-    /// limit that ends crash loops.
+    /// Interruptions and provider limits do not count as attempts, up to a maximum that ends crash
+    /// loops.
     pub fn is_free(&self, failure: &Failure) -> bool {
         matches!(failure, Failure::Interrupted | Failure::Quota { .. })
             && self.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
@@ -451,16 +452,16 @@ impl Task {
 }
 
 impl Worker {
-    /// Whether the model has said something in the turn that ends with this usage.
+    /// Returns whether the model answered in the turn that ends with this usage.
     pub fn is_answered(&self, usage: Usage) -> bool {
-        self.told.at_least(usage).tokens_out > 0
+        self.reported.at_least(usage).tokens_out > 0
     }
 
-    /// What it can go on with now: a call in the middle of a turn before a turn of its own.
-    pub fn next_comeback(&self) -> Option<&Comeback> {
-        let is_call = |it: &&Comeback| !matches!(it, Comeback::Turn(_));
-        let call = self.comebacks.iter().find(is_call);
-        call.or_else(|| self.comebacks.front().filter(|_| self.turn.is_none()))
+    /// Returns what it continues with: an open call comes before a new turn.
+    pub fn next_resumption(&self) -> Option<&Resumption> {
+        let is_call = |it: &&Resumption| !matches!(it, Resumption::Turn(_));
+        let call = self.resumptions.iter().find(is_call);
+        call.or_else(|| self.resumptions.front().filter(|_| self.turn.is_none()))
     }
 }
 

@@ -1,19 +1,19 @@
-//! One input, taken all the way.
+//! Processes one input completely.
 
 use crate::{State, decide, evolve, react, settle};
 use alloc::vec::Vec;
 use pitcrew_model::{Effect, EffectId, Entry, Event, Input, Rejection, Timestamp};
 
-/// What one input led to: to be stored as a whole, or not at all.
+/// The consequences of one input: stored completely, or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     pub entries: Vec<Entry>,
     pub effects: Vec<(EffectId, Effect)>,
 }
 
-/// Takes an input all the way: decision, fold, standing rules, effects.
+/// Processes an input completely: decision, fold, standing rules, effects.
 ///
-/// A rejection leaves the state as it was.
+/// A rejection leaves the state unchanged.
 pub fn step(state: &mut State, input: &Input) -> Result<Step, Rejection> {
     let mut step = Step::default();
     for event in decide(state, input)? {
@@ -42,7 +42,7 @@ impl Step {
     }
 }
 
-/// Whether the tables of today allow the transition. A stored one is a fact and is not asked.
+/// Returns whether today's tables allow the transition. Stored transitions are not checked.
 fn is_legal(event: &Event) -> bool {
     if let Event::PlanMoved { from, to, .. } = event {
         from.may_become(*to)

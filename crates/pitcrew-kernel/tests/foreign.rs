@@ -1,4 +1,4 @@
-//! Whatever can be read as a command is carried out or rejected, whoever sends it.
+//! Any command that decodes is carried out or rejected.
 
 use pitcrew_kernel::{State, step};
 use pitcrew_model::{Actor, Command, Input, InputBody, PlanId, TaskId, Timestamp, WorkerId};
@@ -17,7 +17,7 @@ fn take(state: &mut State, actor: Actor, command: Command) -> bool {
     step(state, &input).is_ok()
 }
 
-/// A state with a plan that has begun.
+/// A state with a running plan.
 fn busy() -> State {
     let mut state = State::default();
     let plan = corpus!("command")
@@ -36,7 +36,7 @@ fn busy() -> State {
 #[test]
 fn any_command_is_carried_out_or_rejected() {
     let golden = golden();
-    // The same about what there is.
+    // The same commands, about ids that exist.
     let known = golden
         .replace("plan-7", "plan-1")
         .replace("task-392", "task-1")

@@ -1,21 +1,21 @@
-//! What a tool says back.
+//! The answer of a tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a call led to: in words for a model, and as an object for a program.
+/// The result of a call: text for a model, and an object for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolAnswer {
     pub text: String,
-    /// An object by type: some clients drop a server that answers with a bare number.
+    /// Always an object: some clients drop a server that answers with a bare number.
     pub structured: Map<String, Value>,
 }
 
 impl ToolAnswer {
-    /// What has no value is left out: not every client knows that something may be null.
+    /// Removes null values, because not every client accepts them.
     pub fn new(text: impl Into<String>, structured: Map<String, Value>) -> Self {
         let mut structured = Value::Object(structured);
-        leave_nulls_out(&mut structured);
+        remove_nulls(&mut structured);
         let structured = match structured {
             Value::Object(structured) => structured,
             Value::Null
@@ -28,18 +28,18 @@ impl ToolAnswer {
     }
 }
 
-fn leave_nulls_out(value: &mut Value) {
+fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(entries) => {
             entries.retain(|_, it| !it.is_null());
-            entries.values_mut().for_each(leave_nulls_out);
+            entries.values_mut().for_each(remove_nulls);
         }
-        Value::Array(items) => items.iter_mut().for_each(leave_nulls_out),
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// Why a call was not carried out, and what to do instead.
+/// Why a call was not carried out, and what to send instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolRefusal {

@@ -1,8 +1,8 @@
-//! Reading a tool call: the one place where a name and JSON become a typed order.
+//! Parses tool calls: a name and JSON become a typed command.
 //!
-//! One file for each family of tools, as in the catalogue. Other spellings of names, keys and values
-//! are taken silently: a model that has once learned `orchestrator_completeTask` should not fail
-//! over an underscore.
+//! One file for each family of tools, as in the catalogue. Other spellings of names, keys and
+//! values are accepted silently: a model that has learned `orchestrator_completeTask` should not
+//! fail because of an underscore.
 
 mod arguments;
 mod names;
@@ -10,9 +10,9 @@ mod orchestrator;
 mod plan_text;
 mod a2a;
 mod query;
-mod told;
+mod acknowledgement;
 
-pub use a2a::{Spawn, SubtaskAsked, WorkspaceAsked};
+pub use a2a::{Spawn, SubtaskRequest, WorkspaceChoice};
 pub use names::Names;
 pub use orchestrator::TaskText;
 
@@ -32,7 +32,7 @@ use serde_json::Value;
 /// A tool call that can be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolCall {
-    /// The plan as the text of a plan file.
+    /// The text of a plan file.
     SavePlan {
         text: String,
     },
@@ -61,7 +61,7 @@ pub enum ToolCall {
     },
     ListAgents,
     Spawn(Spawn),
-    /// Without ids: all that run.
+    /// Without ids: all open ones.
     AwaitSubtasks {
         tasks: Vec<TaskId>,
         timeout_ms: Option<u64>,
@@ -84,35 +84,35 @@ pub enum ToolCall {
         to: Addressee,
         reply_to: Option<MessageId>,
     },
-    /// What is this, in code that is not the caller's?
+    /// Looks up a symbol outside the caller's region.
     Query {
         symbol: String,
         context: String,
     },
 }
 
-/// A tool call that cannot be read. The caller is a model: every text says what to send instead.
+/// Why a tool call cannot be parsed. The caller is a model: every text says what to send instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolCallError {
-    /// Which there are depends on the caller, whom nobody knows here.
+    /// Does not list the tools: they depend on the caller, which is unknown here.
     #[error("there is no tool `{name}`")]
     UnknownTool { name: String },
     #[error("the arguments of `{tool}` must be a JSON object, such as {example}")]
     NoObject { tool: &'static str, example: &'static str },
     #[error("`{tool}` needs `{key}`: {what}, such as {example}")]
     Missing { tool: &'static str, key: &'static str, what: &'static str, example: &'static str },
-    #[error("`{tool}` takes no `{key}`; did you mean `{near}`?")]
+    #[error("`{tool}` has no argument `{key}`; did you mean `{near}`?")]
     Misspelt { tool: &'static str, key: String, near: String },
-    #[error("there is no {kind} `{name}`; `orchestrator_list_workers` lists them with their ids")]
+    #[error("there is no {kind} `{name}`; call `orchestrator_list_workers` for the ids")]
     Unnamed { kind: &'static str, name: String },
-    #[error("`{name}` is the name of more than one {kind}: {ids}; give the id of one of them")]
+    #[error("`{name}` is the name of more than one {kind}: {ids}; send the id of one of them")]
     Ambiguous { kind: &'static str, name: String, ids: String },
     #[error("`{key}` of `{tool}` is {found}; it must be {allowed}")]
     Wrong { tool: &'static str, key: String, found: String, allowed: &'static str },
 }
 
 impl ToolCall {
-    /// Without names: plans and tasks are known by their ids.
+    /// Parses a call that names plans and tasks by their ids.
     pub fn parse(name: &str, arguments: &Value) -> Result<Self, ToolCallError> {
         Self::parse_named(name, arguments, &())
     }
@@ -146,14 +146,14 @@ impl ToolCall {
             DECIDE_PERMISSIONS => a2a::decide_permissions(arguments),
             NOTIFY_ORCHESTRATOR => a2a::notify(arguments),
             QUERY => query::query(arguments),
-            other => unreachable!("the catalogue has {other}, and nobody reads it"),
+            other => unreachable!("the catalogue lists {other}, which has no parser"),
         }?;
         arguments.check_spelling()?;
         Ok(call)
     }
 }
 
-/// What callers name a task by.
+/// The keys under which callers send the id of a task.
 const TASK: &[&str] = &["task", "taskid", "id", "subtask", "subtaskid", "name"];
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The tools by name: what a model reads before it calls one, and who is shown which.
+//! The catalogue of tools: names, descriptions, schemas, and which caller sees which tool.
 //!
-//! One file for each family. A tool has one name; every other spelling of it is taken silently.
+//! One file for each family. A tool has one canonical name; other spellings are accepted silently.
 
 mod orchestrator;
 mod a2a;
@@ -17,43 +17,43 @@ pub use orchestrator::{
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// A tool as it is offered.
+/// A tool as clients list it.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     pub name: &'static str,
     pub title: &'static str,
     pub description: &'static str,
-    /// Whether a call changes anything.
     pub changes: Changes,
     pub audience: Audience,
     /// JSON schema of the arguments; always an object.
     pub input: Value,
     /// JSON schema of the structured result; always an object.
     pub output: Value,
-    /// Arguments that can be sent as they are.
+    /// Arguments of a valid call.
     pub example: &'static str,
 }
 
+/// What a call changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changes {
     Nothing,
-    /// Adds to what is there.
+    /// Only adds something.
     Adds,
     /// Ends or discards something.
     Ends,
 }
 
-/// Whom a tool is for.
+/// The callers that may use a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     Everybody,
-    /// Whoever works on a task or a sub-task.
+    /// Workers on a task or a sub-task.
     Workers,
-    /// Whoever may hand in plans: workers of a plan, and outside clients.
+    /// Callers that may submit plans: workers of a plan, and outside clients.
     Planners,
-    /// Those who may spawn sub-tasks.
+    /// Callers that may spawn sub-tasks.
     Parents,
-    /// Those of them that work on a task themselves.
+    /// Workers that may spawn sub-tasks.
     WorkingParents,
     /// Parents, and outside clients.
     Drivers,
@@ -61,7 +61,7 @@ pub enum Audience {
     Clients,
 }
 
-/// Who is calling, as far as it matters for what is shown.
+/// The role of a caller. Decides which tools it sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The worker of a plan's task.
@@ -72,7 +72,7 @@ pub enum Role {
     Client { spawning: Spawning },
 }
 
-/// Whether depth and permissions leave room for sub-tasks.
+/// Whether the depth and the permissions of a caller allow sub-tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spawning {
     Allowed,
@@ -82,12 +82,12 @@ pub enum Spawning {
 static TOOLS: LazyLock<Vec<ToolInfo>> =
     LazyLock::new(|| [orchestrator::tools(), a2a::tools()].concat());
 
-/// Every tool there is.
+/// Returns every tool.
 pub fn tools() -> &'static [ToolInfo] {
     &TOOLS
 }
 
-/// The tools that a caller is shown. The only place that says so.
+/// Returns the tools that a caller sees. A tool that it does not see cannot be called either.
 pub fn visible(role: Role) -> Vec<&'static ToolInfo> {
     tools().iter().filter(|it| is_for(it.audience, role)).collect()
 }
@@ -112,12 +112,12 @@ fn is_for(audience: Audience, role: Role) -> bool {
     }
 }
 
-/// What agents put before the name of a tool: that of their own surface, or of our server.
+/// Prefixes that agents add to the names of tools: their own, or that of our server.
 const SURFACES: &[&str] = &["mcppitcrew", "copilot", "pitcrew"];
-/// The families, which callers leave out.
+/// The families of tools. Callers may omit them.
 const FAMILIES: &[&str] = &["orchestrator", "a2a"];
 
-/// Names that others have for a tool, as letters.
+/// Aliases of tools, reduced to letters.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("createplan", SAVE_PLAN),
     ("addtask", ADD_PLAN_TASK),
@@ -132,7 +132,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("lookupsymbol", QUERY),
 ];
 
-/// The one name of a tool, however its call spells it: `orchestrator_completeTask`,
+/// Returns the canonical name of a tool. `orchestrator_completeTask`,
 /// `copilot_orchestratorCompleteTask`, `mcp__pitcrew__orchestrator_complete_task` and the name
 /// without its prefix mean the same tool.
 pub fn canonical_name(spelling: &str) -> Option<&'static str> {
@@ -149,7 +149,7 @@ pub fn canonical_name(spelling: &str) -> Option<&'static str> {
     known.or_else(|| OTHER_NAMES.iter().find(|it| it.0 == rest).map(|it| it.1))
 }
 
-/// Letters and digits in lower case: what all spellings of a name have in common.
+/// Returns the letters and digits in lower case, which all spellings of a name share.
 pub(crate) fn letters(spelling: &str) -> String {
     spelling.chars().filter(char::is_ascii_alphanumeric).map(|it| it.to_ascii_lowercase()).collect()
 }

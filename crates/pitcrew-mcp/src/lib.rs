@@ -1,8 +1,8 @@
-//! The tools that agents are offered over MCP.
+//! The tools that agents get over MCP.
 //!
-//! `ToolCall` reads a call, whatever door it came through: the MCP server here, `pitcrew tool`, or
-//! HTTP. The server itself decides nothing: it hands every call to an `Orchestrator` and renders
-//! what that says. Nothing here knows which attempt is calling; that comes from the caller's token.
+//! `ToolCall` parses a call from any entry point: the MCP server here, `pitcrew tool`, or HTTP. The
+//! server itself decides nothing: it passes every call to an `Orchestrator` and renders the answer.
+//! It does not know which attempt is calling; that follows from the caller's token.
 
 mod answer;
 mod call;
@@ -10,11 +10,13 @@ mod catalogue;
 mod server;
 
 pub use answer::{ToolAnswer, ToolRefusal};
-pub use call::{Names, Spawn, SubtaskAsked, TaskText, ToolCall, ToolCallError, WorkspaceAsked};
+pub use call::{Names, Spawn, SubtaskRequest, TaskText, ToolCall, ToolCallError, WorkspaceChoice};
 pub use catalogue::{
     ADD_PLAN_TASK, AWAIT_SUBTASKS, CANCEL_TASK, COMPLETE_TASK, Changes, DECIDE_PERMISSIONS,
     DEPLOY_TASK, GET_SUBTASK_RESULTS, LIST_AGENTS, LIST_WORKERS, NOTIFY_ORCHESTRATOR,
     PULL_SUBTASK_CHANGES, QUERY, RETRY_TASK, Role, SAVE_PLAN, SPAWN_PARALLEL_SUBTASKS,
     SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning, ToolInfo, canonical_name, tools, visible,
 };
-pub use server::{Guest, HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio};
+pub use server::{
+    ClientKind, HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio,
+};

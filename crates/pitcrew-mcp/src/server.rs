@@ -1,6 +1,6 @@
-//! The MCP server: the only place that names the MCP library on the serving side.
+//! The MCP server. Only this module uses the server side of the MCP library.
 
-mod mistake;
+mod invalid_message;
 mod lines;
 mod http;
 
@@ -30,28 +30,28 @@ use tokio::{
     time::{Instant, interval_at},
 };
 
-/// A call that is held says so this often to clients that want to hear of it. Many give up on a
-/// silent call after a minute.
+/// How often a call that is held sends progress to clients that request it. Many clients give up on
+/// a silent call after a minute.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
-/// Whose calls are served, as far as it matters for what is said at the beginning of a session.
+/// The kind of client. Decides the instructions at the start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guest {
-    /// Somebody who works on a task or a sub-task.
+pub enum ClientKind {
+    /// A worker on a task or a sub-task.
     Worker,
     /// A person's own agent, from outside.
     Client,
 }
 
-/// Where calls go. The binary supplies a client of the orchestrator process.
+/// The receiver of calls. The binary supplies a client of the orchestrator process.
 pub trait Orchestrator: Send + Sync + 'static {
-    fn guest(&self) -> Guest;
+    fn client_kind(&self) -> ClientKind;
 
-    /// The tools that the caller is shown.
+    /// Returns the tools that the caller sees.
     fn visible(&self) -> impl Future<Output = Vec<&'static ToolInfo>> + Send;
 
-    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. Takes as
-    /// long as it takes.
+    /// Carries out `tool`, by its canonical name, with arguments as the agent sent them. May wait
+    /// for any length of time.
     fn call(
         &self,
         tool: &str,
@@ -93,9 +93,9 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
-            .with_instructions(match self.orchestrator.guest() {
-                Guest::Worker => TO_WORKERS,
-                Guest::Client => TO_CLIENTS,
+            .with_instructions(match self.orchestrator.client_kind() {
+                ClientKind::Worker => WORKER_INSTRUCTIONS,
+                ClientKind::Client => CLIENT_INSTRUCTIONS,
             })
     }
 
@@ -108,8 +108,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         let is_worker = visible.iter().any(|it| it.audience == Audience::Workers);
         let offered = visible.into_iter().map(|tool| {
             let offered = offered(tool);
-            // A model is not shown them, and programs of agents make a validator of each when they
-            // start, for which their task waits.
+            // Models do not see result schemas, and agent programs would compile a validator for
+            // each at start.
             if is_worker { offered } else { with_result(offered, tool) }
         });
         Ok(ListToolsResult::with_all_items(offered.collect()))
@@ -121,11 +121,11 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // A name that nobody knows goes on too: the orchestrator's refusal reaches the model,
-        // while clients show a protocol error to nobody.
+        // Unknown names are passed on too: the orchestrator's refusal reaches the model, while
+        // clients hide protocol errors.
         let tool = catalogue::canonical_name(&request.name).unwrap_or(&request.name);
         let called = self.orchestrator.call(tool, arguments);
-        let result = match told_of_progress(called, &context).await {
+        let result = match with_progress(called, &context).await {
             Ok(ToolAnswer { text, structured }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = Some(Value::Object(structured));
@@ -136,7 +136,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         Ok(result.into())
     }
 
-    /// There is nothing to read here: what is asked for is not there.
+    /// There are no resources, so every one is unknown.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -166,8 +166,8 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
     }
 }
 
-/// What the methods take that we have. The library takes one whose parameters it cannot read for one that
-/// it does not know.
+/// The required parameters of our methods. The library reports a method with invalid parameters as
+/// unknown.
 const NEEDED: &[(&str, &str)] = &[
     ("initialize", "`protocolVersion`, `capabilities` and `clientInfo`"),
     ("tools/call", "`name`, the name of a tool, and `arguments`, an object"),
@@ -180,7 +180,7 @@ fn bad_params(method: &str, needed: &str) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
-/// The library says no more than the name.
+/// The library reports only the name.
 fn no_method(name: &str) -> ErrorData {
     let name = text::cut(name, limits::NAME_BYTES_MAX);
     let message = format!(
@@ -190,24 +190,23 @@ fn no_method(name: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
-const TO_WORKERS: &str = "Pitcrew runs a crew of coding agents on one git repository. A worker \
-    ends its task with exactly one call of the tool for that, orchestrator_complete_task or \
-    a2a_subtask_complete. a2a_notify_orchestrator reports status or asks a question. \
-    orchestrator_list_workers shows what is going on.";
+const WORKER_INSTRUCTIONS: &str = "\
+Pitcrew runs a crew of coding agents on one git repository. You are one of them.
+End your task with exactly one call: orchestrator_complete_task, or a2a_subtask_complete in a sub-task.
+Report status or ask a question with a2a_notify_orchestrator.
+See the plan with orchestrator_list_workers.";
 
-const TO_CLIENTS: &str = "Pitcrew runs a crew of coding agents on one git repository, each in a \
-    checkout of its own. You are outside of the crew and drive it. For work in several steps, \
-    hand in a plan with orchestrator_save_plan: it runs when the person has approved it \
-    (`pitcrew approve`), and orchestrator_add_plan_task adds to it. orchestrator_deploy_task \
-    starts a task that waits for that. For a piece of work on the side, \
-    a2a_spawn_subtask or a2a_spawn_parallel_subtasks hand out sub-tasks, where you are shown them; \
-    a2a_list_agents says to whom. a2a_await_subtasks waits for their results, and \
-    a2a_get_subtask_results looks without waiting. How a plan does is told by \
-    orchestrator_list_workers: ask again until it has ended. You approve and land nothing: tell \
-    the person which plan is done, and that `pitcrew land` takes it to their branch.";
+const CLIENT_INSTRUCTIONS: &str = "\
+Pitcrew runs a crew of coding agents on one git repository, each in its own checkout. You drive the crew from outside.
+For work in several steps, create a plan with orchestrator_save_plan. It runs when the person approves it (`pitcrew approve`).
+Extend a plan with orchestrator_add_plan_task. Start a task that waits for its deployment with orchestrator_deploy_task.
+For a single piece of work, use a2a_spawn_subtask or a2a_spawn_parallel_subtasks, if listed. Choose an agent with a2a_list_agents.
+Wait for results with a2a_await_subtasks, or read them without waiting with a2a_get_subtask_results.
+Follow a plan with orchestrator_list_workers. Call it again until the plan has ended.
+You cannot approve or land. When a plan is done, tell the person its id, and that `pitcrew land` merges it into their branch.";
 
-/// Waits for the call. A client that gave a token for it hears meanwhile that it goes on.
-async fn told_of_progress<T>(
+/// Waits for the call, and sends progress to a client that requested it.
+async fn with_progress<T>(
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
 ) -> T {
@@ -222,7 +221,7 @@ async fn told_of_progress<T>(
                 count += 1.0;
                 let progress = ProgressNotificationParam::new(token.clone(), count)
                     .with_message("still waiting");
-                // A client that is gone is not told; the call ends with its connection.
+                // A client may be gone; the call ends with its connection.
                 context.peer.notify_progress(progress).await.ok();
             }
         }
@@ -239,7 +238,7 @@ fn offered(tool: &ToolInfo) -> Tool {
         .with_annotations(annotations)
 }
 
-/// Says what the structured result of a tool is as well.
+/// Adds the schema of the structured result.
 fn with_result(offered: Tool, tool: &ToolInfo) -> Tool {
     offered.with_raw_output_schema(Arc::new(object(&tool.output)))
 }

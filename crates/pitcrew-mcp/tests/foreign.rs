@@ -1,7 +1,7 @@
-//! Whatever an agent sends to the tools: it is told what is wrong, and the session goes on or ends.
+//! Any bytes of an agent: it gets an error, and the session continues or ends.
 
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use pitcrew_model::limits;
@@ -10,11 +10,11 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// A message names the tool or the key, and quotes no more than a line of what was sent.
+/// An error names the tool or the key, and quotes at most a line.
 const MESSAGE_BYTES_MAX: usize = 1_000;
 
 #[test]
-fn any_call_is_read_or_told_what_to_send() {
+fn any_call_is_parsed_or_refused() {
     corpus!("call").check(800, |bytes| {
         let Ok(call) = serde_json::from_slice::<Value>(bytes) else { return };
         let name = call["name"].as_str().unwrap_or("complete_task");
@@ -38,8 +38,8 @@ fn any_call_is_read_or_told_what_to_send() {
 struct Listener;
 
 impl Orchestrator for Listener {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
@@ -54,13 +54,13 @@ impl Orchestrator for Listener {
     }
 }
 
-/// Serves one session whose client says `bytes` and leaves.
+/// Serves one session whose client sends `bytes` and leaves.
 async fn session(bytes: &[u8]) -> Vec<u8> {
     let (mut client, server) = duplex(4 * 1_024 * 1_024);
     let (reader, writer) = tokio::io::split(server);
     client.write_all(bytes).await.expect("room");
     client.shutdown().await.expect("an open stream");
-    // Whether the session was a good one is the server's to say.
+    // The result of the session does not matter here.
     serve(Listener, reader, writer).await.ok();
     let mut answers = Vec::new();
     client.read_to_end(&mut answers).await.expect("the server has left");

@@ -1,7 +1,7 @@
 //! The tools over MCP, with the official client on the other end of a pipe.
 
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use rmcp::{
@@ -14,14 +14,14 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
 
-/// Takes what can be read.
+/// An orchestrator that only parses calls.
 struct Reads(Role);
 
 impl Orchestrator for Reads {
-    fn guest(&self) -> Guest {
+    fn client_kind(&self) -> ClientKind {
         match self.0 {
-            Role::Worker { .. } | Role::Subtask { .. } => Guest::Worker,
-            Role::Client { .. } => Guest::Client,
+            Role::Worker { .. } | Role::Subtask { .. } => ClientKind::Worker,
+            Role::Client { .. } => ClientKind::Client,
         }
     }
 
@@ -32,7 +32,7 @@ impl Orchestrator for Reads {
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         match ToolCall::parse(tool, &arguments) {
             Ok(call) => Ok(call.acknowledgement()),
-            Err(mistake) => Err(ToolRefusal::new(mistake.to_string())),
+            Err(invalid_message) => Err(ToolRefusal::new(invalid_message.to_string())),
         }
     }
 }
@@ -66,7 +66,7 @@ async fn call(
     (result.is_error == Some(true), content[0]["text"].clone(), result.structured_content)
 }
 
-/// S1-067: what an agent is told about completion, and that it can do it.
+/// S1-067: a worker learns how to complete, and can do it.
 #[tokio::test]
 async fn both_eras_can_complete_and_ask() {
     for lifecycle in lifecycles() {
@@ -92,24 +92,24 @@ async fn both_eras_can_complete_and_ask() {
     }
 }
 
-/// Programs check results with it. That of a worker hands them to its model, which is not shown it.
+/// Programs validate results with it. A worker passes them to its model, which does not see it.
 #[tokio::test]
-async fn who_drives_plans_is_told_what_results_are() {
+async fn clients_get_the_schemas_of_results() {
     let spawning = Spawning::Allowed;
-    for (role, is_told) in [
+    for (role, has_schema) in [
         (Role::Client { spawning }, true),
         (Role::Worker { spawning }, false),
         (Role::Subtask { spawning }, false),
     ] {
         let client = client_as(role, ClientLifecycleMode::Initialize).await;
         let tools = client.list_all_tools().await.expect("tools");
-        assert!(tools.iter().all(|it| it.output_schema.is_some() == is_told), "{role:?}");
+        assert!(tools.iter().all(|it| it.output_schema.is_some() == has_schema), "{role:?}");
     }
 }
 
-/// A worker is told how it ends its work, and a person's own agent how it drives that of others.
+/// A worker learns how to end its work, and an outside client how to drive others.
 #[tokio::test]
-async fn everybody_is_told_what_is_theirs_to_do() {
+async fn instructions_depend_on_the_role() {
     let spawning = Spawning::Allowed;
     for (role, has, has_not) in [
         (Role::Client { spawning }, "pitcrew land", "orchestrator_complete_task"),
@@ -118,21 +118,25 @@ async fn everybody_is_told_what_is_theirs_to_do() {
     ] {
         for lifecycle in lifecycles() {
             let client = client_as(role, lifecycle).await;
-            let told = client.peer_info().and_then(|it| it.instructions.clone()).expect("words");
-            assert!(told.contains(has) && !told.contains(has_not), "{role:?}: {told}");
+            let instructions =
+                client.peer_info().and_then(|it| it.instructions.clone()).expect("words");
+            assert!(
+                instructions.contains(has) && !instructions.contains(has_not),
+                "{role:?}: {instructions}"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn other_spellings_are_taken_silently() {
+async fn other_spellings_are_accepted_silently() {
     let client = client(ClientLifecycleMode::Initialize).await;
     let (refused, ..) = call(&client, "orchestrator_completeTask", json!({ "summary": "x" })).await;
     assert!(!refused);
 }
 
 #[tokio::test]
-async fn a_bad_call_reaches_the_model_as_words() {
+async fn a_bad_call_reaches_the_model_as_text() {
     let client = client(ClientLifecycleMode::Initialize).await;
     let (refused, text, _) = call(&client, "orchestrator_complete_task", json!({})).await;
     assert!(refused && text.as_str().is_some_and(|it| it.contains("needs `summary`")), "{text}");
@@ -140,14 +144,14 @@ async fn a_bad_call_reaches_the_model_as_words() {
     assert!(refused && text.as_str().is_some_and(|it| it.contains("no tool `levitate`")), "{text}");
 }
 
-/// Answers when it is let.
+/// Answers when it is released.
 struct Waits {
     lets: std::sync::Arc<tokio::sync::Notify>,
 }
 
 impl Orchestrator for Waits {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
@@ -160,9 +164,9 @@ impl Orchestrator for Waits {
     }
 }
 
-/// A call that is held says so to a client that gave a token for it: else many would give it up.
+/// A call that is held sends progress to a client that requested it, so that it does not give up.
 #[tokio::test]
-async fn a_call_that_is_held_tells_of_its_progress() {
+async fn a_held_call_reports_progress() {
     let (ours, theirs) = tokio::io::duplex(64 * 1_024);
     let lets = std::sync::Arc::new(tokio::sync::Notify::new());
     let (reader, writer) = tokio::io::split(ours);
@@ -178,12 +182,12 @@ async fn a_call_that_is_held_tells_of_its_progress() {
         writer.write_all(format!("{message}\n").as_bytes()).await.expect("a line");
     }
     let mut lines = tokio::io::BufReader::new(reader).lines();
-    let mut told = 0;
+    let mut progress_count = 0;
     while let Some(line) = lines.next_line().await.expect("lines") {
         let message: Value = serde_json::from_str(&line).expect("JSON");
         if message["method"] == "notifications/progress" {
             assert_eq!(message["params"]["progressToken"], "p1", "{message}");
-            told += 1;
+            progress_count += 1;
             lets.notify_one();
         }
         if message["id"] == 2 {
@@ -191,5 +195,5 @@ async fn a_call_that_is_held_tells_of_its_progress() {
             break;
         }
     }
-    assert!(told > 0, "it was not told of any progress");
+    assert!(progress_count > 0, "no progress was reported");
 }

@@ -1,11 +1,11 @@
-//! What somebody may want to do, by name, and what holds for it where nobody says otherwise.
+//! The actions that need permission, by name, and the built-in rule of each.
 
 use crate::Rule;
 use alloc::string::{String, ToString};
 use core::{convert::Infallible, fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What actions are about.
+/// The categories of actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -14,7 +14,7 @@ pub enum Category {
     ModelChanges,
     GitOperations,
     PrOperations,
-    /// What agents do with other tools: commands, the network.
+    /// Other tools: commands, the network.
     ToolUse,
 }
 
@@ -39,16 +39,16 @@ impl fmt::Display for Category {
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $category:ident, $rule:ident;)*) => {
-        /// What the matrix knows by name. Anything else is asked.
+        /// An action that the matrix knows by name. Any other action asks a person.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Action {
             $($(#[$doc])* $name,)*
-            /// A name that nobody knows.
+            /// An unknown name.
             Other(String),
         }
 
         impl Action {
-            /// Every action that has a name.
+            /// All named actions.
             pub const NAMED: &[Self] = &[$(Self::$name),*];
 
             pub fn name(&self) -> &str {
@@ -65,7 +65,7 @@ macro_rules! actions {
                 }
             }
 
-            /// What holds where no file says otherwise.
+            /// Returns the rule of this action if no file sets one.
             pub fn builtin_rule(&self) -> Rule {
                 match self {
                     $(Self::$name => Rule::$rule,)*
@@ -80,7 +80,7 @@ actions! {
     FileEditsInWorktree = "file_edits_in_worktree": FileOperations, AutoApprove;
     FileCreationInWorktree = "file_creation_in_worktree": FileOperations, AutoApprove;
     FileDeletionInWorktree = "file_deletion_in_worktree": FileOperations, AutoApprove;
-    /// Looking at what is outside the checkout, or running something there.
+    /// Reads a path outside the checkout, or runs something there.
     AccessOutsideWorktree = "access_outside_worktree": FileOperations, AskUser;
     EditsOutsideWorktree = "edits_outside_worktree": FileOperations, AutoDeny;
     SubtaskSpawning = "subtask_spawning": Spawning, AutoApprove;
@@ -95,14 +95,14 @@ actions! {
     ForcePush = "force_push": GitOperations, AutoDeny;
     PrCreation = "pr_creation": PrOperations, AskUser;
     CommandExecution = "command_execution": ToolUse, AskUser;
-    /// A command that hides what it runs.
+    /// A command that hides the program it runs.
     OpaqueCommand = "opaque_command": ToolUse, AskUser;
     NetworkAccess = "network_access": ToolUse, AskUser;
-    /// A tool that says nothing that could be judged.
+    /// A tool that does not describe its effect.
     OtherTool = "other_tool": ToolUse, AskUser;
 }
 
-/// Other names for the same actions, as people have written them.
+/// Aliases of actions that people use.
 const ALIASES: &[(&str, Action)] = &[
     ("expensive_model_switch", Action::ModelSwitchExpensive),
     ("same_tier_model_switch", Action::ModelSwitchSameTier),
@@ -173,7 +173,7 @@ mod tests {
 
     /// S4-054, S4-055, S4-056: the defaults, by name.
     #[test]
-    fn the_defaults_are_these() {
+    fn the_built_in_rules_are_the_documented_ones() {
         for name in [
             "file_edits_in_worktree",
             "file_creation_in_worktree",
@@ -207,7 +207,7 @@ mod tests {
         assert!(Action::NAMED.iter().all(Action::is_known));
     }
 
-    /// S4-062: two names of one action are one action; S4-063: an unknown one is asked.
+    /// S4-062: aliases map to the same action; S4-063: an unknown action asks.
     #[test]
     fn an_alias_is_the_action_itself() {
         let parse = |text: &str| text.parse::<Action>().expect("any text is an action");

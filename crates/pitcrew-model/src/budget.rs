@@ -1,10 +1,10 @@
-//! What a task or a plan may cost, and where it stands.
+//! Caps of tasks and plans, and how much of them is used.
 
 use crate::{PlanId, TaskId};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// What may be used at most. Absent: as much as it takes.
+/// The most that may be used. Absent: no cap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caps {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ impl Caps {
         *self == Self::NONE
     }
 
-    /// These, and of the others what is missing.
+    /// Returns these caps, with missing ones taken from `other`.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Caps {
         }
     }
 
-    /// One more of the same, counted from where it stands.
+    /// Raises one cap, counted from what is used now.
     pub fn raise(&mut self, measure: Measure, used: u64, by: u64) {
         let cap = match measure {
             Measure::Tokens => &mut self.tokens,
@@ -46,7 +46,7 @@ impl Caps {
     }
 }
 
-/// How much of a cap is used.
+/// How much of one cap is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
     pub scope: BudgetScope,
@@ -55,7 +55,7 @@ pub struct Spending {
     pub cap: u64,
 }
 
-/// What a cap holds for.
+/// The scope of a cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum BudgetScope {
@@ -64,26 +64,26 @@ pub enum BudgetScope {
 }
 
 impl Spending {
-    /// In the order in which they are looked at: whoever is over both is told of the tokens first.
+    /// In the order of reporting: if both caps are reached, the tokens are reported first.
     pub const MEASURES: [Measure; 2] = [Measure::Tokens, Measure::Cost];
 
-    /// Nothing is left. More than can be counted is no limit any more: a person who granted that
-    /// is not asked again and again.
+    /// Returns whether nothing is left. A cap at the largest number is no cap: a person who granted
+    /// that much is not asked again.
     pub fn is_over(&self) -> bool {
         self.used >= self.cap && self.cap < u64::MAX
     }
 
-    /// Little is left: no more than a fifth of what was given last.
+    /// Returns whether at most a fifth of the last grant is left.
     pub fn is_near(&self, given: u64) -> bool {
         self.cap.saturating_sub(self.used) <= given / 5
     }
 }
 
-/// What is counted.
+/// The unit of a cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Tokens that went in and came out. Those read from a cache are not among them.
+    /// Input and output tokens, without those read from a cache.
     Tokens,
     /// Millionths of a US dollar.
     Cost,
@@ -110,7 +110,7 @@ impl fmt::Display for Spending {
     }
 }
 
-/// Micros as people write them: cents at least, and no more digits than there are.
+/// Formats micros as dollars: at least two decimals, without trailing zeros.
 pub struct Dollars(pub u64);
 
 impl fmt::Display for Dollars {
@@ -128,7 +128,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn money_is_shown_exactly() {
+    fn dollars_are_formatted_exactly() {
         let shown =
             [0, 1, 10_000, 1_500_000, 2_345_678, u64::MAX].map(|it| Dollars(it).to_string());
         let wanted =

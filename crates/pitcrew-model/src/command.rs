@@ -1,4 +1,4 @@
-//! Orders from outside: people and agents.
+//! Commands from people and agents.
 
 use crate::{
     Addressee, AttemptId, GrantId, GrantScope, HouseRules, Matrix, MessageId, Party, PlanId,
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum Command {
     CreatePlan(CreatePlan),
-    /// Approves or denies what waits for a person.
+    /// Approves or denies an open request.
     DecideRequest {
         request: RequestId,
         verdict: Verdict,
         reason: Option<String>,
-        /// How far an approval reaches.
+        /// How long an approval is valid.
         #[serde(default, skip_serializing_if = "GrantScope::is_once")]
         scope: GrantScope,
     },
@@ -54,26 +54,26 @@ pub enum Command {
     ResumePlan {
         plan: PlanId,
     },
-    /// Gives up what a task or all of a plan left in checkouts, so that they may be removed.
+    /// Discards the work that a task or a plan left in checkouts, so that they may be removed.
     AbandonTask {
         task: TaskId,
     },
     AbandonPlan {
         plan: PlanId,
     },
-    /// Brings a kept state of a task's work back as a branch of the user's repository.
+    /// Restores a saved state of a task's work as a branch of the user's repository.
     RestoreTask {
         task: TaskId,
-        /// Absent: the last one.
+        /// Absent: the last state.
         number: Option<u32>,
     },
     LandPlan {
         plan: PlanId,
         approval: Approval,
     },
-    /// Removes the checkouts that nobody needs any more, drops old snapshots, tidies the vault.
+    /// Removes unused checkouts, drops old snapshots and repacks the vault.
     CollectGarbage,
-    /// What the settings say, at every start of the orchestrator.
+    /// Applies the settings. Sent at every start of the orchestrator.
     ApplySettings {
         agents_max: u32,
         agents_live_max: u32,
@@ -81,7 +81,7 @@ pub enum Command {
     SetAgentsMax {
         count: u32,
     },
-    /// A worker says that its task is done, or that it cannot be done.
+    /// Reports the end of the worker's task.
     CompleteTask {
         attempt: AttemptId,
         claim: Claim,
@@ -89,99 +89,99 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<TaskOutput>,
     },
-    /// A worker tells or asks something.
+    /// Sends a note or a question of a worker.
     Notify {
         attempt: AttemptId,
         kind: NoteKind,
         message: String,
         #[serde(default)]
         to: Addressee,
-        /// The message that is answered.
+        /// The message that this one answers.
         #[serde(default)]
         reply_to: Option<MessageId>,
     },
-    /// Words for a worker, or for whoever works on a task: read when its turn ends.
+    /// Sends a message to a worker or a task. It is read when the current turn ends.
     SendMessage {
         to: Party,
         content: String,
-        /// Absent: high. A person does not wait behind agents.
+        /// Absent: high, so that a person does not wait behind agents.
         #[serde(default)]
         priority: Option<Priority>,
-        /// The conversation that it belongs to; absent: a new one.
+        /// The conversation to continue. Absent: a new one.
         #[serde(default)]
         thread: Option<MessageId>,
-        /// The sender's own name for it: sent again it is queued once.
+        /// The sender's idempotency key: a message with a known key is not queued again.
         #[serde(default)]
         key: Option<String>,
     },
-    /// A worker's order that is sent again when its answer was lost. The nonce is the worker's own.
+    /// Wraps a worker's command that may be sent again. The worker chooses the nonce.
     Once {
         nonce: String,
         order: Box<Command>,
     },
-    /// A worker hands out sub-tasks: all of them, or none.
+    /// Creates sub-tasks: all of them or none.
     SpawnSubtasks {
         attempt: AttemptId,
         subtasks: Vec<SubtaskSpec>,
-        /// How long it waits for their results; absent: not at all.
+        /// How long the call waits for the results. Absent: it does not wait.
         wait_ms: Option<u64>,
-        /// Made for this call by whoever takes it, and never told to those who do the work.
+        /// Random, made by the receiver of the call. The sub-tasks never see it.
         nonce: String,
     },
-    /// A worker waits for sub-tasks of its own.
+    /// Waits for sub-tasks of the worker.
     AwaitSubtasks {
         attempt: AttemptId,
         /// Empty: all of them.
         tasks: Vec<TaskId>,
         timeout_ms: u64,
     },
-    /// A worker takes what a sub-task of its own has changed into its checkout.
+    /// Brings the changes of a sub-task into its parent's checkout.
     PullSubtask {
         attempt: AttemptId,
         task: TaskId,
     },
-    /// What the files say of permissions, at every start of the orchestrator.
+    /// Applies the permission files. Sent at every start of the orchestrator.
     ApplyMatrix {
         matrix: Matrix,
     },
-    /// What was allowed is asked again from now on.
+    /// Revokes a grant: the same action asks again from now on.
     RevokeGrant {
         grant: GrantId,
     },
-    /// A worker decides what its own sub-tasks wait for: all of it, or nothing.
+    /// Decides requests of the worker's own sub-tasks: all of them or none.
     DecideForChild {
         attempt: AttemptId,
-        /// Empty: all that stand at this worker.
+        /// Empty: all requests that wait for this worker.
         requests: Vec<RequestId>,
         verdict: Verdict,
         reason: Option<String>,
     },
-    /// A worker needs to know something of code that is not its own.
+    /// Looks up a symbol outside the worker's region.
     AskQuery {
         attempt: AttemptId,
-        /// The worker's own name for it: asked again it is asked once.
+        /// The worker's idempotency key: a query with a known key is not sent again.
         nonce: String,
         symbol: String,
-        /// Where it is needed: an import line, a path, a few words.
+        /// Where the symbol is used: an import line, a path, a few words.
         context: String,
         via: QueryVia,
     },
-    /// What the settings say of queries, at every start of the orchestrator.
+    /// Applies the query limits. Sent at every start of the orchestrator.
     ApplyQueryLimits {
         limits: QueryLimits,
     },
-    /// An outside client hands out sub-tasks: all of them, or none.
+    /// Creates sub-tasks for an outside client: all of them or none.
     SpawnStandalone {
         subtasks: Vec<SubtaskSpec>,
-        /// What the settings say of every plan, and so of theirs.
+        /// The plan settings that apply to every plan, and to these sub-tasks.
         #[serde(default, skip_serializing_if = "HouseRules::are_none")]
         rules: HouseRules,
     },
-    /// Which confinement there is, at every start of the orchestrator.
+    /// Applies the sandbox settings. Sent at every start of the orchestrator.
     ApplySandbox {
         sandbox: Sandbox,
     },
-    /// A person agrees to this tier where there is no stronger one.
+    /// Agrees to this tier if no stronger one is available.
     AcceptTier {
         tier: Tier,
     },
@@ -196,17 +196,17 @@ pub struct CreatePlan {
     pub approval: Approval,
 }
 
-/// Where a plan came from.
+/// The origin of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// A person's file.
+    /// A plan file.
     File,
-    /// A request in words, split into tasks.
+    /// An intent that was split into tasks.
     Intent,
 }
 
-/// Whether the person who gives the order has already agreed to what the matrix would ask.
+/// Whether the sender has already approved what the matrix would ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
@@ -230,7 +230,7 @@ pub enum Freshness {
     Fresh,
 }
 
-/// What a worker says of its own work. Evidence is another matter.
+/// The outcome that a worker reports. It is a claim, not evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {

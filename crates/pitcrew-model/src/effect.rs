@@ -1,22 +1,23 @@
-//! Orders to drivers. Stored in the outbox with the events that asked for them.
+//! Effects: instructions to drivers, stored in the outbox with the events that request them.
 
 use crate::{
-    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, Workspace, Zone,
+    AttemptId, CheckoutRole, CommitId, PlanId, QueryId, Reads, RepoPath, TaskId, WorkerId,
+    WorkspaceMode, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// An order to a driver, whole: the driver needs nothing else of the state.
+/// An instruction to a driver. It is complete: the driver needs nothing else of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Makes the vault know the user's repository and finds what the plan starts from.
+    /// Imports the user's repository into the vault and resolves the start of the plan.
     PreparePlan {
         plan: PlanId,
         base: Option<String>,
         clean_base: bool,
     },
-    /// Runs every check of the plan on the base, so that "already red" is known.
+    /// Runs every check of the plan on the base, to know which ones already fail.
     CheckBase {
         plan: PlanId,
         commit: CommitId,
@@ -31,7 +32,7 @@ pub enum Effect {
         slug: String,
         start: CommitId,
         setup: Vec<String>,
-        /// Where a sub-task works, instead of in a checkout of a plan's task.
+        /// Where a sub-task works. Absent for tasks of a plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<CheckoutPlace>,
     },
@@ -40,28 +41,28 @@ pub enum Effect {
         attempt: AttemptId,
         backend: Backend,
         path: String,
-        /// That of the backend where absent.
+        /// Absent: the default model of the backend.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// What it may change, and read through us.
-        #[serde(default, skip_serializing_if = "Zone::is_unsaid")]
+        /// The paths that it may change, and read through us.
+        #[serde(default, skip_serializing_if = "Zone::is_unset")]
         zone: Zone,
-        /// What it may read besides.
+        /// Further paths that it may read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sees: Vec<RepoPath>,
         #[serde(default, skip_serializing_if = "Reads::is_guided")]
         reads: Reads,
-        #[serde(default, skip_serializing_if = "Stay::is_owner")]
-        stay: Stay,
+        #[serde(default, skip_serializing_if = "CheckoutRole::is_owner")]
+        stay: CheckoutRole,
     },
     Prompt {
         worker: WorkerId,
         text: String,
-        /// What the built-in agent executes. Nothing in the text is an order for it.
+        /// What the built-in agent executes. It never takes orders from the text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<BuiltinOrder>,
     },
-    /// `option` absent: the request is answered as cancelled.
+    /// If `option` is absent, the request is answered as cancelled.
     AnswerPermission {
         worker: WorkerId,
         call: String,
@@ -70,11 +71,11 @@ pub enum Effect {
     InterruptTurn {
         worker: WorkerId,
     },
-    /// Ends the agent and proves its process tree empty.
+    /// Stops the agent and waits until its process tree is empty.
     StopAgent {
         worker: WorkerId,
     },
-    /// Commits what was left, bundles it, and takes it through the gate.
+    /// Commits the remaining changes, bundles the work and checks it at the gate.
     CollectWork {
         attempt: AttemptId,
         plan: PlanId,
@@ -83,24 +84,25 @@ pub enum Effect {
         slug: String,
         path: String,
         start: CommitId,
-        /// What the gate compares with: the commit this attempt's task began from, so that what an earlier attempt left is judged too.
+        /// The base of the comparison at the gate: where the first attempt began, so that work of
+        /// earlier attempts is checked too.
         base: CommitId,
         zone: Zone,
         message: String,
     },
-    /// Keeps the state of a checkout that a worker may be writing to. Judges nothing.
+    /// Saves the state of a checkout that a worker may be writing to. Skips the gate.
     Snapshot {
         attempt: AttemptId,
         path: String,
         start: CommitId,
-        /// What its size is told against.
+        /// The base of its size.
         base: CommitId,
-        /// The number it gets among the snapshots of its task, if anything has changed.
+        /// Its number among the snapshots of the task, if anything has changed.
         number: u32,
-        /// The last kept state of the attempt.
+        /// The last saved state of the attempt.
         last: Option<CommitId>,
     },
-    /// Saves the last state of an attempt that failed. Judges nothing.
+    /// Saves the last state of a failed attempt. Skips the gate.
     SaveWork {
         attempt: AttemptId,
         plan: PlanId,
@@ -109,7 +111,7 @@ pub enum Effect {
         slug: String,
         path: Option<String>,
     },
-    /// Merges, and runs the checks on the merged tree in a clean checkout.
+    /// Merges the work and runs the checks on the merged tree, in a clean checkout.
     Verify {
         attempt: AttemptId,
         onto: CommitId,
@@ -118,7 +120,7 @@ pub enum Effect {
         setup: Vec<String>,
         checks: Vec<String>,
         expected_files: Vec<RepoPath>,
-        /// What the merge may change.
+        /// The paths that the merge may change.
         #[serde(default)]
         zone: Zone,
     },
@@ -134,59 +136,60 @@ pub enum Effect {
         slug: String,
         title: String,
         branch: Option<String>,
-        /// The merge base: what the plan started from.
+        /// The merge base: the start of the plan.
         start: CommitId,
         tip: CommitId,
         head: CommitId,
         setup: Vec<String>,
-        /// Run once more on the result where the base has moved since.
+        /// Runs again on the result if the base has moved.
         checks: Vec<String>,
     },
-    /// Puts a commit of the vault at a branch of the user's repository. Touches nothing else of it.
+    /// Creates a branch of the user's repository at a commit of the vault. Changes nothing else
+    /// there.
     Restore {
         task: TaskId,
         slug: String,
         number: u32,
         commit: CommitId,
-        /// What its size is told against.
+        /// The base of its size.
         base: CommitId,
     },
-    /// Brings what a sub-task has changed into its parent's checkout, or names the conflicts and
-    /// changes nothing.
+    /// Brings the changes of a sub-task into its parent's checkout. On a conflict it lists the
+    /// files and changes nothing.
     PullWork {
-        /// The parent's.
+        /// The parent's attempt.
         attempt: AttemptId,
         path: String,
-        /// The sub-task, and what it handed in.
+        /// The sub-task, and the work that it submitted.
         task: TaskId,
         commit: CommitId,
-        /// What it began from: the difference is what is pulled.
+        /// Where the sub-task began. The difference is pulled.
         base: CommitId,
         title: String,
-        /// What the sub-task may change.
+        /// The paths that the sub-task may change.
         #[serde(default)]
         zone: Zone,
     },
-    /// Forgets the snapshots of an attempt but the last one.
+    /// Drops all snapshots of an attempt except the last one.
     DropSnapshots {
         attempt: AttemptId,
     },
-    /// Gathers what the vault has in many files. Forgets nothing.
+    /// Repacks the vault. Drops nothing.
     TidyVault,
     /// Removes a checkout whose work is saved and that no process uses.
     RemoveCheckout {
         attempt: AttemptId,
         path: String,
     },
-    /// Looks a name up in the index of a checkout. Changes nothing.
+    /// Looks up a symbol in the index of a checkout. Changes nothing.
     ConsultOracle {
         query: QueryId,
-        /// The asker's, and where it works.
+        /// The attempt that sent the query, and its checkout.
         attempt: AttemptId,
         path: String,
         symbol: String,
         context: String,
-        /// The asker's. Empty: the whole repository.
+        /// The region of the sender. Empty: the whole repository.
         region: Vec<RepoPath>,
     },
 }
@@ -194,13 +197,14 @@ pub enum Effect {
 /// Where a sub-task works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckoutPlace {
-    pub workspace: Workspace,
-    /// Whose checkout it begins from, or works in.
+    pub workspace: WorkspaceMode,
+    /// The attempt whose checkout it copies or uses.
     pub parent: AttemptId,
     pub parent_path: String,
 }
 
-/// What the built-in agent executes, to the byte. It travels in a field of its own, never in text.
+/// What the built-in agent executes, byte for byte. Always a field of its own, never part of a
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BuiltinOrder {
@@ -208,15 +212,15 @@ pub enum BuiltinOrder {
     Command { command: String },
 }
 
-/// How the agent of a task is executed.
+/// The program that runs the agent of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Backend {
-    /// Our own agent: scripts and commands.
+    /// The built-in agent: scripts and commands.
     Builtin,
-    /// Our own agent with the model of the settings, for words.
+    /// The built-in agent with the configured model.
     Model,
-    /// A program that the settings name.
+    /// A program from the settings.
     Program { name: String },
 }
 
@@ -227,17 +231,17 @@ pub enum TurnCause {
     Start,
     /// A turn ended without completion.
     Reminder,
-    /// A person answered.
+    /// A person answered a question.
     Answer {
         question: String,
         answer: String,
     },
-    /// The plan was paused and goes on.
+    /// The plan was paused and has been resumed.
     Resumed,
     /// The limit that ended the last turn is over.
     QuotaOver,
-    /// The sub-tasks that it handed out have ended.
+    /// The sub-tasks of the worker have ended.
     Results,
-    /// Somebody has written to it.
+    /// The worker has new messages.
     Messages,
 }

@@ -1,11 +1,11 @@
-//! What a box was let through to, and what not.
+//! Network decisions of boxes.
 
 use crate::{AttemptId, PlanId};
 use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// One line of the record that the egress process of a box keeps.
+/// One decision in the record of a box's egress process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressDecision {
     #[serde(flatten)]
@@ -13,20 +13,20 @@ pub struct EgressDecision {
     pub host: String,
     pub port: u16,
     pub allowed: bool,
-    /// The rule that let it pass, or why it did not.
+    /// The rule that allowed it, or why it was refused.
     pub reason: String,
-    /// How often, since the line before about the same.
+    /// The number of equal decisions since the previous line about it.
     pub count: u32,
-    /// Where the line ends in the record: no line is told twice.
+    /// The end of the line in the record. No line is reported twice.
     pub offset: u64,
 }
 
-/// For whom something was reached.
+/// On whose behalf the connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EgressOf {
     Attempt(AttemptId),
-    /// The checks of a plan: on its base, and at its landing.
+    /// The checks of a plan: on its base, and when it lands.
     Plan(PlanId),
 }
 

@@ -1,4 +1,4 @@
-//! Facts. Stored forever.
+//! Events: facts that are stored forever.
 
 use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
@@ -12,7 +12,7 @@ use alloc::{string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// A fact with its place and time in the journal.
+/// An event with its position and time in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     pub seq: Seq,
@@ -51,7 +51,7 @@ pub enum Event {
         reason: String,
         actor: Actor,
     },
-    /// The plan's work in the vault can begin.
+    /// The work of the plan can begin.
     PlanOpened {
         plan: PlanId,
     },
@@ -69,7 +69,7 @@ pub enum Event {
         task: TaskId,
         actor: Actor,
     },
-    /// Nobody but a person may deploy the task: what it runs was not in the plan that was approved.
+    /// Only a person may deploy the task, because it was added after the plan was approved.
     TaskHeld {
         task: TaskId,
         actor: Actor,
@@ -86,7 +86,7 @@ pub enum Event {
         worker: WorkerId,
         number: u32,
         start: CommitId,
-        /// What the gate will compare with.
+        /// The base of the comparison at the gate.
         base: CommitId,
     },
     AttemptEnded {
@@ -94,13 +94,14 @@ pub enum Event {
         outcome: Outcome,
         failure: Option<Failure>,
     },
-    /// A limit of the backend's provider is used up: nothing of it starts or goes on before `until`.
+    /// The backend has reached a limit of its provider. None of its agents starts or continues
+    /// before `until`.
     BackendHeld {
         backend: String,
         until: Timestamp,
         reason: String,
     },
-    /// The limit is over, or a person does not wait for that.
+    /// The limit has ended, or a person retries before it does.
     BackendReleased {
         backend: String,
         actor: Actor,
@@ -118,7 +119,7 @@ pub enum Event {
         worker: WorkerId,
         cause: TurnCause,
     },
-    /// The agent's process is to end.
+    /// The agent's process should end.
     StopAsked {
         worker: WorkerId,
     },
@@ -129,13 +130,13 @@ pub enum Event {
         worker: WorkerId,
         exit: Exit,
     },
-    /// The agent has worked on while nobody was there. That time is not counted against it.
+    /// The agent kept running while the orchestrator was down. That time does not count against it.
     AgentReattached {
         worker: WorkerId,
         away_ms: u64,
     },
-    /// A call of the worker's was taken; its effects are the events that follow. Said again it is
-    /// known by its nonce.
+    /// A call of the worker was accepted. Its effects are the events that follow. A repeated call
+    /// has the same nonce.
     CallTaken {
         worker: WorkerId,
         nonce: String,
@@ -144,12 +145,12 @@ pub enum Event {
         worker: WorkerId,
         note: String,
     },
-    /// What the turn that is going on has used so far.
+    /// The usage of the current turn so far.
     UsageNoted {
         worker: WorkerId,
         usage: Usage,
     },
-    /// Little is left of a cap. Said once.
+    /// Little of a cap is left. Recorded once.
     BudgetWarned(Spending),
     CompletionClaimed {
         attempt: AttemptId,
@@ -183,27 +184,27 @@ pub enum Event {
         request: RequestId,
         from: RequestStatus,
         to: RequestStatus,
-        /// The answer to a question, or the reason for a verdict.
+        /// The answer to a question, or the reason for a decision.
         text: Option<String>,
         actor: Actor,
     },
-    /// A tool use that the matrix decides by itself.
+    /// The matrix decided a tool use without asking.
     ToolDecided {
         worker: WorkerId,
         call: String,
         title: String,
         option: Option<String>,
-        /// The strictest of all that the tool does; absent for what needs no permission.
+        /// The strictest action of the tool use. Absent if it needs no permission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<Action>,
-        /// What a person has allowed before.
+        /// The grant that allowed it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantId>,
-        /// What denied it, where a rule did.
+        /// The rule that denied it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         denied_by: Option<RuleSource>,
     },
-    /// A tool use that a person decided reaches the agent.
+    /// A person's decision about a tool use reaches the agent.
     ToolAnswered {
         request: RequestId,
         worker: WorkerId,
@@ -229,7 +230,7 @@ pub enum Event {
         number: u32,
         actor: Actor,
     },
-    /// The snapshots of the attempt are not needed any more. Its last state stays.
+    /// The snapshots of the attempt are no longer needed. Its last state stays.
     DropAsked {
         attempt: AttemptId,
     },
@@ -237,11 +238,11 @@ pub enum Event {
     MessageQueued(Message),
     MessageMoved {
         message: MessageId,
-        /// Where it belongs.
+        /// The task that it belongs to.
         task: TaskId,
         from: MessageStatus,
         to: MessageStatus,
-        /// Whose prompt it is in, or was.
+        /// The worker whose prompt contains or contained it.
         reader: Option<WorkerId>,
         reason: String,
     },
@@ -249,41 +250,41 @@ pub enum Event {
         effect: EffectId,
         result: EffectResult,
     },
-    /// A worker has handed out a part of its work. Not one of the tasks that the plan is made of.
+    /// A worker created a sub-task. It is not one of the tasks of the plan.
     SubtaskAdded {
         plan: PlanId,
         task: TaskId,
         spec: TaskSpec,
         delegation: Delegation,
     },
-    /// A call of the worker's stays open until these have ended, or until a time.
+    /// A call of the worker stays open until these sub-tasks have ended, or until a time.
     AwaitBegun {
         worker: WorkerId,
         tasks: Vec<TaskId>,
         until: Timestamp,
         call: Option<String>,
     },
-    /// The call is answered.
+    /// The call was answered.
     AwaitEnded {
         worker: WorkerId,
         tasks: Vec<TaskId>,
-        /// Those that go on.
+        /// The sub-tasks that are still open.
         open: Vec<TaskId>,
         end: AwaitEnd,
         call: Option<String>,
     },
-    /// The results of these reach their parent: with the answer to its call, or with the turn that
-    /// is opened next. Said once of each.
+    /// The results of these sub-tasks reach their parent: in the answer to its call, or in its next
+    /// prompt. Recorded once for each.
     ResultsHanded {
         worker: WorkerId,
         tasks: Vec<TaskId>,
     },
-    /// What a worker hands in besides the words of its claim.
+    /// The output that a worker reports besides the summary.
     OutputHanded {
         attempt: AttemptId,
         output: TaskOutput,
     },
-    /// The parent wants what its sub-task has changed.
+    /// The parent requests the changes of its sub-task.
     PullAsked {
         attempt: AttemptId,
         task: TaskId,
@@ -301,7 +302,7 @@ pub enum Event {
         grant: GrantId,
         actor: Actor,
     },
-    /// What the settings say of queries has changed since it was last applied.
+    /// The query limits have changed since they were last applied.
     QueryLimitsApplied {
         limits: QueryLimits,
     },
@@ -312,17 +313,17 @@ pub enum Event {
         context: String,
         via: QueryVia,
         until: Timestamp,
-        /// The worker's own name for it.
+        /// The worker's idempotency key.
         nonce: String,
     },
-    /// The index does not know it: whoever works there is asked.
+    /// The index does not know the symbol, so the owner of the code is asked.
     QueryRouted {
         query: QueryId,
         worker: WorkerId,
         owner: WorkerId,
         message: MessageId,
     },
-    /// The one end of a question, with what it has cost and spared.
+    /// The end of a query, with its cost and its savings. There is exactly one.
     QueryEnded {
         query: QueryId,
         worker: WorkerId,
@@ -331,7 +332,7 @@ pub enum Event {
         tokens_spent: u64,
         tokens_saved: u64,
     },
-    /// An owner has answered a question that had ended. It is kept for the next who asks.
+    /// An owner answered a query that had already ended. The answer is kept for later queries.
     QueryAnsweredLate {
         query: QueryId,
         worker: WorkerId,
@@ -339,8 +340,8 @@ pub enum Event {
         text: String,
         tokens_spent: u64,
     },
-    /// The agent was refused a file outside its zone. A path that it tries again and again is noted
-    /// a few times only.
+    /// The agent was refused a file outside its zone. Repeated attempts are recorded only a few
+    /// times.
     AccessBlocked {
         worker: WorkerId,
         place: u64,
@@ -348,43 +349,43 @@ pub enum Event {
         path: String,
         bytes_saved: u64,
     },
-    /// A program of the attempt wanted to reach something outside its box.
+    /// A program of the attempt tried to reach something outside its box.
     EgressDecided(EgressDecision),
-    /// A call of an outside client was taken. Said again it is known by its nonce.
+    /// A call of an outside client was accepted. A repeated call has the same nonce.
     ClientCallTaken {
         nonce: String,
     },
-    /// A worker has handed out several parts together. Their group is known by the first of them.
+    /// A worker created several sub-tasks in one call. The first of them identifies the group.
     AgentGroupCreated {
         group: u64,
         parent: AttemptId,
         tasks: Vec<TaskId>,
     },
-    /// One of a group has come to its end, one way or the other.
+    /// A sub-task of a group has ended.
     AgentGroupMemberCompleted {
         group: u64,
         task: TaskId,
         success: bool,
     },
-    /// These were handed out by an agent that works for no plan: theirs is one of their own.
+    /// An outside client created these sub-tasks. They have a plan of their own.
     StandaloneSpawned {
         plan: PlanId,
         tasks: Vec<TaskId>,
-        /// Those of them that only read: nothing that they change is taken.
+        /// Those of them that only read: none of their changes is integrated.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         readers: Vec<TaskId>,
         call: Option<String>,
     },
-    /// Another confinement can be had, or is wanted, than when it was last told.
+    /// The available or required sandbox has changed.
     SandboxApplied {
         sandbox: Sandbox,
     },
-    /// Agents may be started with this tier where there is no stronger one.
+    /// Agents may be started with this tier if no stronger one is available.
     TierAccepted {
         tier: Tier,
         actor: Actor,
     },
-    /// The agent is started with this and no more.
+    /// The agent is started with this sandbox.
     AgentConfined {
         worker: WorkerId,
         confined: Confined,
@@ -392,25 +393,25 @@ pub enum Event {
 }
 
 impl Event {
-    /// The effect that this event retires from the outbox.
+    /// Returns the effect that this event removes from the outbox.
     pub fn retires(&self) -> Option<EffectId> {
         if let Self::EffectEnded { effect, .. } = self { Some(*effect) } else { None }
     }
 }
 
-/// Why a task moved.
+/// Why a task changed its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reason {
-    /// The machine went its ordinary way.
+    /// The ordinary course of the lifecycle.
     Progress,
     DependenciesCompleted,
-    /// A dependency ended without being completed.
+    /// A dependency ended without completion.
     DependencyEnded {
         task: TaskId,
         status: TaskStatus,
     },
-    /// What blocked it is gone.
+    /// The dependency that blocked it was retried.
     Unblocked,
     SlotFree,
     Failure {

@@ -1,4 +1,4 @@
-//! Why an attempt did not succeed: typed, so that it can be decided on and told.
+//! Why an attempt did not succeed, as typed data.
 
 use crate::{Spending, TaskId, Timestamp, text};
 use alloc::{
@@ -31,11 +31,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Why an attempt did not succeed. `Display` is one line; `detail` is what the next prompt tells.
+/// Why an attempt did not succeed. `Display` is one line; `detail` is the output to show below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Failure {
-    /// The checkout could not be made, or is gone.
+    /// The checkout could not be created, or is missing.
     Checkout {
         message: String,
     },
@@ -50,7 +50,7 @@ pub enum Failure {
         program: String,
         message: String,
     },
-    /// The agent does not offer the model that it is to work with.
+    /// The agent does not offer the requested model.
     ModelMissing {
         agent: String,
         message: String,
@@ -60,11 +60,11 @@ pub enum Failure {
         exit: String,
         output: String,
     },
-    /// What the agent sent is not the protocol, or it refused a step of it.
+    /// The agent violated the protocol, or refused a step of it.
     Protocol {
         message: String,
     },
-    /// The agent is not logged in, or its key is refused. A person has to see to it.
+    /// The agent is not logged in, or its key is refused. Only a person can fix this.
     Auth {
         message: String,
     },
@@ -73,41 +73,41 @@ pub enum Failure {
         until: Option<Timestamp>,
         message: String,
     },
-    /// A limit of the agent's provider that was waited for long enough. A person has to see to it.
+    /// A limit of the agent's provider that did not end in time. Only a person can fix this.
     LimitStays {
         backend: String,
         waits_count: u32,
         waited_ms: u64,
         message: String,
     },
-    /// The agent's model could not or would not answer.
+    /// The agent's model failed or refused to answer.
     Model {
         message: String,
     },
-    /// A person did not grant more than the cap.
+    /// The cap was reached, and no person raised it.
     Budget(Spending),
-    /// Two turns ended without a word of completion.
+    /// Two turns ended without a report of completion.
     NoCompletion,
-    /// The agent says that it failed.
+    /// The agent reported that it failed.
     GaveUp {
         summary: String,
     },
     Timeout {
         after_ms: u64,
     },
-    /// The work touches what it must not.
+    /// The work changes paths that it must not change.
     Gate {
         refusals: Vec<Refusal>,
         refusals_count: u64,
     },
-    /// Files that had to be touched were not.
+    /// Expected files were not changed.
     ExpectedFiles {
         missing: Vec<String>,
     },
     Checks {
         failed: Vec<CheckFailure>,
     },
-    /// The work does not merge with what was integrated meanwhile.
+    /// The work conflicts with work that was integrated meanwhile.
     Conflict {
         paths: Vec<String>,
         with: Vec<TaskId>,
@@ -126,7 +126,7 @@ pub enum Failure {
     Git {
         message: String,
     },
-    /// The machine does not offer the confinement that is wanted, or nobody agreed to less.
+    /// The machine lacks the required sandbox, and no person agreed to a weaker one.
     Sandbox {
         message: String,
     },
@@ -135,20 +135,20 @@ pub enum Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckFailure {
     pub command: String,
-    /// Absent: killed at the time-out.
+    /// Absent if it was killed at its timeout.
     pub code: Option<i32>,
     /// The end of its output.
     pub output: String,
-    /// It failed on the base too, before any task.
+    /// It also failed on the base, before any task.
     pub red_on_base: bool,
 }
 
-/// One path that the import gate did not let in.
+/// One path that the import gate refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     pub path: String,
     pub kind: RefusalKind,
-    /// Which rule says so, and how to allow the path.
+    /// The rule, and how to allow the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
@@ -158,7 +158,7 @@ impl Refusal {
         Self { path: path.into(), kind, rule: None }
     }
 
-    /// The rule in brackets, where one is known.
+    /// Returns the rule in parentheses, if it is known.
     fn why(&self) -> String {
         self.rule.as_ref().map(|it| alloc::format!(" ({it})")).unwrap_or_default()
     }
@@ -173,37 +173,37 @@ pub enum RefusalKind {
     Gitlink,
     TooLarge,
     TooMany,
-    /// A file that makes others execute: attributes, CI, agent configuration, hooks.
+    /// A file that makes other programs execute code: attributes, CI, agent configuration, hooks.
     Executes,
     /// A name that is not portable: not UTF-8, control characters, `..`.
     BadName,
     BadMode,
     /// A path that no task of the plan may change.
     Denied,
-    /// Whoever changed it is there to find something out.
+    /// A change by a sub-task that may only read.
     OnlyReads,
 }
 
 impl fmt::Display for RefusalKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::OutsideZone => "outside the zone",
+            Self::OutsideZone => "outside the region",
             Self::GitDir => "inside a .git folder",
             Self::SymlinkLeaves => "a symbolic link that leaves the repository",
             Self::Gitlink => "a nested repository",
             Self::TooLarge => "too large",
             Self::TooMany => "too many changed files",
-            Self::Executes => "a file that makes others execute code",
+            Self::Executes => "a file that makes other programs execute code",
             Self::BadName => "not a portable file name",
             Self::BadMode => "an unknown file mode",
             Self::Denied => "in a path that no task may change",
-            Self::OnlyReads => "changed by a sub-task that only reads and may change nothing",
+            Self::OnlyReads => "a change by a sub-task that may only read",
         })
     }
 }
 
 impl Failure {
-    /// Another attempt may do better without anybody changing anything.
+    /// Returns whether another attempt may succeed without any other change.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::AgentMissing { .. }
@@ -232,7 +232,7 @@ impl Failure {
         }
     }
 
-    /// The next attempt starts from the integration head, not from this attempt's work.
+    /// Returns whether the next attempt starts from the integration head instead of this attempt's work.
     pub fn wants_fresh_start(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::Gate { .. })
     }
@@ -265,7 +265,7 @@ impl Failure {
         }
     }
 
-    /// Output that belongs to the failure, to be shown below it.
+    /// Returns the output to show below the failure.
     pub fn detail(&self) -> String {
         match self {
             Self::Setup { output, .. } | Self::AgentExited { output, .. } => output.clone(),
@@ -314,37 +314,34 @@ impl fmt::Display for Failure {
                 write!(f, "setup `{command}` {}", ended(*code))
             }
             Self::AgentMissing { program, message } => {
-                write!(f, "agent `{program}` cannot be started: {message}")
+                write!(f, "cannot start agent `{program}`: {message}")
             }
             Self::ModelMissing { agent, message } => write!(f, "{agent}: {message}"),
             Self::AgentExited { exit, output } => {
-                write!(f, "the agent ended before its turn: {exit}")?;
+                write!(f, "the agent exited during its turn: {exit}")?;
                 match output.lines().rev().find(|it| !it.trim().is_empty()) {
                     Some(last) => write!(f, " ({})", text::cut(last.trim(), 200)),
                     None => Ok(()),
                 }
             }
-            Self::Protocol { message } => write!(f, "protocol: {message}"),
+            Self::Protocol { message } => write!(f, "protocol error: {message}"),
             Self::Auth { message } => {
                 write!(f, "the agent is not logged in: {message}; log in, then `pitcrew retry`")
             }
-            Self::Quota { message, .. } => write!(f, "a limit of the provider: {message}"),
+            Self::Quota { message, .. } => write!(f, "provider limit: {message}"),
             Self::LimitStays { backend, waits_count, waited_ms, message } => {
                 let hours = waited_ms / (60 * 60 * 1_000);
-                write!(f, "a limit of {backend} does not end: {message}; ")?;
-                write!(
-                    f,
-                    "waited {waits_count} times in {hours} hours, `pitcrew retry` tries again"
-                )
+                write!(f, "the limit of {backend} has not ended: {message}; ")?;
+                write!(f, "waited {waits_count} times in {hours} hours; retry with `pitcrew retry`")
             }
             Self::Model { message } => write!(f, "the model failed: {message}"),
-            Self::Budget(spending) => write!(f, "{spending}, and no more was granted"),
-            Self::NoCompletion => f.write_str("no completion: two turns ended without it"),
+            Self::Budget(spending) => write!(f, "{spending}, and the cap was not raised"),
+            Self::NoCompletion => f.write_str("no completion: two turns ended without a report"),
             Self::GaveUp { summary } => write!(f, "the agent gave up: {}", text::cut(summary, 300)),
             Self::Timeout { after_ms } => write!(f, "timed out after {} s", after_ms / 1_000),
             Self::Gate { refusals, refusals_count } => gate(f, refusals, *refusals_count),
             Self::ExpectedFiles { missing } => {
-                write!(f, "expected files were not touched: {}", missing.join(", "))
+                write!(f, "expected files were not changed: {}", missing.join(", "))
             }
             Self::Checks { failed } => checks(f, failed),
             Self::Conflict { paths, with } => {
@@ -352,7 +349,7 @@ impl fmt::Display for Failure {
                 let with: Vec<String> = with.iter().map(ToString::to_string).collect();
                 if with.is_empty() { Ok(()) } else { write!(f, " with {}", with.join(", ")) }
             }
-            Self::Interrupted => f.write_str("interrupted before it was done"),
+            Self::Interrupted => f.write_str("interrupted"),
             Self::Cancelled { by } => write!(f, "cancelled by {by}"),
             Self::Sandbox { message } => f.write_str(message),
             Self::DiskLow { path, free_bytes } => {
@@ -366,7 +363,7 @@ impl fmt::Display for Failure {
 fn ended(code: Option<i32>) -> String {
     match code {
         Some(code) => alloc::format!("failed with exit code {code}"),
-        None => "was stopped at its time-out".into(),
+        None => "timed out".into(),
     }
 }
 
@@ -374,7 +371,7 @@ fn gate(f: &mut fmt::Formatter<'_>, refusals: &[Refusal], count: u64) -> fmt::Re
     f.write_str("refused at the gate: ")?;
     match refusals.first() {
         Some(first) => write!(f, "{} is {}{}", first.path, first.kind, first.why())?,
-        None => f.write_str("nothing is listed")?,
+        None => f.write_str("no paths listed")?,
     }
     if count > 1 { write!(f, " and {} more", count - 1) } else { Ok(()) }
 }
@@ -386,7 +383,7 @@ fn checks(f: &mut fmt::Formatter<'_>, failed: &[CheckFailure]) -> fmt::Result {
         }
         write!(f, "check `{}` {}", check.command, ended(check.code))?;
         if check.red_on_base {
-            f.write_str(" (it fails on the base too)")?;
+            f.write_str(" (it also fails on the base)")?;
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
-//! What a person has allowed for more than once: remembered by content, never by title.
+//! Grants: permissions beyond one use. They match content, never titles.
 
 use crate::{Action, Category, GrantId, PlanId, TaskId, ToolUse};
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
-/// How far an approval reaches.
+/// How long an approval is valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScope {
@@ -13,7 +13,7 @@ pub enum GrantScope {
     Once,
     Task,
     Plan,
-    /// For as long as the workspace's journal lives, or until it is revoked.
+    /// Until it is revoked, as long as the journal exists.
     Always,
 }
 
@@ -45,30 +45,30 @@ impl FromStr for GrantScope {
     }
 }
 
-/// Something that need not be asked again.
+/// A permission that need not be requested again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub id: GrantId,
-    /// All that was asked with it.
+    /// All actions of the request.
     pub actions: BTreeSet<Action>,
-    /// The exact command, where there was one.
+    /// The exact command, if there was one.
     pub command: Option<String>,
-    /// Path prefixes, inside the checkout and outside of it.
+    /// Path prefixes, inside and outside the checkout.
     pub paths: Vec<String>,
     pub outside: Vec<String>,
-    pub reach: Reach,
+    pub reach: GrantTarget,
 }
 
-/// Where a grant is valid.
+/// The scope of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "scope", content = "of", rename_all = "snake_case")]
-pub enum Reach {
+pub enum GrantTarget {
     Task(TaskId),
     Plan(PlanId),
     Always,
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for GrantTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Task(task) => task.fmt(f),
@@ -79,8 +79,8 @@ impl fmt::Display for Reach {
 }
 
 impl Grant {
-    /// Whether it is about exactly this: the same command, no other action, and no path beyond its
-    /// own.
+    /// Returns whether the grant covers this tool use: the same command, no other action, and no
+    /// path outside its prefixes.
     pub fn covers(&self, actions: &BTreeSet<Action>, tool: &ToolUse) -> bool {
         let within = |paths: &[String], prefixes: &[String]| {
             paths.iter().all(|path| prefixes.iter().any(|it| is_below(path, it)))
@@ -93,14 +93,14 @@ impl Grant {
     }
 }
 
-/// Whether a tool use says so much of itself that another one like it can be told.
+/// Returns whether a tool use is specific enough to recognise an equal one.
 pub fn is_grantable(actions: &BTreeSet<Action>, tool: &ToolUse) -> bool {
     let is_file = actions.iter().all(|it| it.category() == Some(Category::FileOperations));
     let has_path = !tool.paths.is_empty() || !tool.outside.is_empty();
     !tool.partial && (tool.command.is_some() || is_file && has_path)
 }
 
-/// By whole components; `..` leaves every folder.
+/// Compares whole components; `..` leaves every folder.
 fn is_below(path: &str, prefix: &str) -> bool {
     let climbs = path.split('/').any(|it| it == "..");
     let rest = path.strip_prefix(prefix.trim_end_matches('/'));
@@ -130,11 +130,11 @@ mod tests {
     fn grant(actions: BTreeSet<Action>, tool: &ToolUse) -> Grant {
         let (command, paths, outside) =
             (tool.command.clone(), tool.paths.clone(), tool.outside.clone());
-        Grant { id: GrantId(1), actions, command, paths, outside, reach: Reach::Always }
+        Grant { id: GrantId(1), actions, command, paths, outside, reach: GrantTarget::Always }
     }
 
     #[test]
-    fn a_grant_is_about_content() {
+    fn a_grant_matches_content() {
         let actions = of(Action::CommandExecution);
         let make = tool(Some("make"), &["src"]);
         let grant = grant(actions.clone(), &make);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_of_itself_is_granted_once_only() {
+    fn unspecific_tool_uses_are_granted_only_once() {
         assert!(is_grantable(&of(Action::CommandExecution), &tool(Some("make"), &[])));
         assert!(is_grantable(&of(Action::FileEditsInWorktree), &tool(None, &["a"])));
         assert!(!is_grantable(&of(Action::FileEditsInWorktree), &tool(None, &[])));

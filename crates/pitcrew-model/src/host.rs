@@ -1,25 +1,25 @@
-//! Names of places on the network, read once and strictly. The same reading decides what settings
-//! may say and what a program may reach, so no name means two things. Nothing is resolved here.
+//! Host names and addresses, parsed once and strictly. The settings and the egress process use the
+//! same parser, so a name cannot mean two things. Nothing is resolved here.
 
 use alloc::{borrow::ToOwned, string::String};
 use core::{fmt, net::IpAddr, str::FromStr};
 
-/// What a name has at most, by the rules of the domain name system.
+/// The longest name that DNS allows.
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
-/// The ports that a pattern without one stands for.
+/// The ports of a pattern without a port.
 pub const PORTS_USUAL: [u16; 2] = [443, 80];
 
-/// A machine: by name, or by address.
+/// A host: a name or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Host {
-    /// ASCII, in small letters, without a dot at the end, and never a number in disguise.
+    /// ASCII, lower case, without a trailing dot, and never a number.
     Name(String),
     Address(IpAddr),
 }
 
-/// Why a text names no machine.
+/// Why a text is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     #[error("it is empty")]
@@ -45,7 +45,7 @@ pub enum HostError {
 impl FromStr for Host {
     type Err = HostError;
 
-    /// An IPv6 address stands in brackets.
+    /// An IPv6 address is in brackets.
     fn from_str(text: &str) -> Result<Self, HostError> {
         if let Some(rest) = text.strip_prefix('[') {
             let address = rest.strip_suffix(']').and_then(|it| it.parse().ok());
@@ -76,13 +76,13 @@ fn name(text: &str) -> Result<Host, HostError> {
         return Err(HostError::Part);
     }
     if is_numeric(text.rsplit('.').next().unwrap_or(text)) {
-        // Decimal numbers without leading zeros only: all else is octal to some.
+        // Only decimal numbers without leading zeros: some programs read anything else as octal.
         return text.parse().map(|it| Host::Address(IpAddr::V4(it))).map_err(|_| HostError::Number);
     }
     Ok(Host::Name(text.to_ascii_lowercase()))
 }
 
-/// Whether a name that ends with this part is taken for an address by some program.
+/// Returns whether some program reads a name with this last part as an address.
 fn is_numeric(part: &str) -> bool {
     let is_hex = |rest: &str| rest.bytes().all(|it| it.is_ascii_hexdigit());
     part.bytes().all(|it| it.is_ascii_digit())
@@ -99,7 +99,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// A machine and a port of it.
+/// A host and a port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub host: Host,
@@ -139,18 +139,18 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), HostError> {
     Ok((host, Some(port.ok_or(HostError::Port)?)))
 }
 
-/// Places that may be reached: `host`, `*.suffix`, `host:port` or `*.suffix:port`.
+/// A pattern of hosts: `host`, `*.suffix`, `host:port` or `*.suffix:port`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPattern {
     pub hosts: Hosts,
-    /// Absent: the usual ones.
+    /// Absent: the usual ports.
     pub port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hosts {
     One(Host),
-    /// Every name below this one, at any depth, and not this one itself.
+    /// Every name below this one, at any depth, but not the name itself.
     Below(String),
 }
 
@@ -181,7 +181,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether everything that `other` stands for is in this one.
+    /// Returns whether this pattern matches everything that `other` matches.
     pub fn covers(&self, other: &Self) -> bool {
         let is_port = match (self.port, other.port) {
             (Some(port), other) => other == Some(port),
@@ -217,8 +217,8 @@ impl fmt::Display for HostPattern {
     }
 }
 
-/// The place that an address such as `https://host:port/path` leads to; none where it is no web
-/// address. Credentials in it are passed over.
+/// Returns the host and port of a URL such as `https://host:port/path`; none if it is not a web
+/// URL. Ignores credentials.
 pub fn place_of_url(url: &str) -> Option<Place> {
     let (scheme, rest) = url.split_once("://")?;
     // Cargo writes `sparse+https`, git and pip write `git+https`.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_written_in_one_way_only() {
+    fn a_host_has_one_spelling() {
         assert_eq!(host("API.Example.com").unwrap(), "api.example.com");
         assert_eq!(host("xn--bcher-kva.example").unwrap(), "xn--bcher-kva.example");
         assert_eq!(host("example.com."), Err(HostError::EndsWithDot));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_an_address_in_its_plain_form_or_nothing() {
+    fn numeric_hosts_are_addresses_or_errors() {
         assert_eq!(host("127.0.0.1").unwrap(), "127.0.0.1");
         for disguised in [
             "2130706433",
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suffix_fits_what_is_below_it_and_nothing_else() {
+    fn a_suffix_matches_only_names_below_it() {
         let pattern: HostPattern = "*.Example.com".parse().unwrap();
         assert_eq!(pattern.to_string(), "*.example.com");
         let fits = |text: &str| pattern.fits(&text.parse().unwrap());
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_with_a_port_fits_that_port_only() {
+    fn a_pattern_with_a_port_matches_only_that_port() {
         let pattern: HostPattern = "db.example:5432".parse().unwrap();
         assert!(pattern.fits(&"db.example:5432".parse().unwrap()));
         assert!(!pattern.fits(&"db.example:443".parse().unwrap()));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_covers_what_is_narrower() {
+    fn a_pattern_covers_narrower_ones() {
         let covers = |a: &str, b: &str| {
             a.parse::<HostPattern>().unwrap().covers(&b.parse::<HostPattern>().unwrap())
         };
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_web_address_is_found() {
+    fn the_host_of_a_url_is_found() {
         let place = |url: &str| place_of_url(url).map(|it| it.to_string());
         assert_eq!(place("https://a.example/simple/").unwrap(), "a.example:443");
         assert_eq!(place("sparse+https://u:p@a.example:8443/x").unwrap(), "a.example:8443");

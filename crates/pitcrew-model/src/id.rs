@@ -4,7 +4,7 @@ use alloc::string::String;
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A text that is no id of the wanted kind.
+/// A text that is not an id of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no {wanted} id, such as {wanted}-7")]
 pub struct ParseIdError {
@@ -64,40 +64,40 @@ impl<T: FromStr<Err = ParseIdError>> de::Visitor<'_> for IdVisitor<T> {
 }
 
 id!(
-    /// Tasks with dependencies, worked on as one.
+    /// A set of tasks with dependencies.
     PlanId, "plan"
 );
 id!(
-    /// One unit of work. Stable across attempts. What a worker hands out is called a sub-task by
-    /// people, and counted among the tasks.
+    /// One unit of work, stable across attempts. A task that a worker created is called a sub-task,
+    /// and has an id of the same sequence.
     TaskId, "task", or "subtask"
 );
 id!(
-    /// One try at one task. Also the idempotency key of the try's effects.
+    /// One attempt at a task. Also the idempotency key of its effects.
     AttemptId, "attempt"
 );
 id!(
-    /// A running instance of an agent on one attempt, in one checkout.
+    /// A running agent on one attempt, in one checkout.
     WorkerId, "worker"
 );
 id!(
-    /// Something that waits for a person: a permission or a question.
+    /// A request for a decision: a permission or a question.
     RequestId, "request"
 );
 id!(
-    /// Words of one party for another, until they are read.
+    /// A message between two parties.
     MessageId, "message"
 );
 id!(
-    /// Something that a person has allowed for more than once.
+    /// A permission beyond one use.
     GrantId, "grant"
 );
 id!(
-    /// A small question about code of others.
+    /// A query about a symbol outside the sender's region.
     QueryId, "query"
 );
 id!(
-    /// An order to a driver. Numbered after the event that asked for it: an event asks for at most one.
+    /// An effect. Numbered after the event that requested it: an event requests at most one.
     EffectId, "effect"
 );
 
@@ -127,7 +127,7 @@ impl fmt::Display for Seq {
 pub struct CommitId(pub String);
 
 impl CommitId {
-    /// The first ten digits, for people.
+    /// Returns the first ten digits, for people.
     pub fn short(&self) -> &str {
         crate::text::cut(&self.0, 10)
     }
@@ -144,9 +144,9 @@ mod tests {
     use super::*;
     use std::string::ToString;
 
-    /// S0-133: there is one shape of id.
+    /// S0-133: all ids have the same form.
     #[test]
-    fn an_id_prints_and_parses_in_one_shape() {
+    fn ids_print_and_parse_in_one_form() {
         assert_eq!(TaskId(392).to_string(), "task-392");
         assert_eq!("task-392".parse(), Ok(TaskId(392)));
         for wrong in ["392", "task-", "task-x", "plan-392", "task-+1", "task--1", ""] {

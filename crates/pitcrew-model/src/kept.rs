@@ -1,43 +1,43 @@
-//! The states of a task's work that the vault keeps: what can be restored, by number.
+//! The saved states of a task's work in the vault: what can be restored, by number.
 
 use crate::{AttemptId, CommitId, EffectResult, Timestamp};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// One state that was kept.
+/// One saved state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
-    /// 1 for the first of its task.
+    /// 1 for the first state of a task.
     pub number: u32,
     pub attempt: AttemptId,
     pub at: Timestamp,
     pub kind: KeptKind,
     pub commit: CommitId,
-    /// Files, insertions and deletions against the base of its attempt, where they were counted.
+    /// Changed files, insertions and deletions against the base of its attempt, if counted.
     pub size: Option<(u64, u64, u64)>,
-    /// The vault may not have it any more.
+    /// The vault may no longer contain it.
     pub dropped: bool,
 }
 
-/// What a state was kept for.
+/// Why a state was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptKind {
-    /// A snapshot, while the attempt went on.
+    /// A snapshot during the attempt.
     Snapshot,
-    /// The end of an attempt that did not succeed.
+    /// The end of a failed attempt.
     Saved,
-    /// The work that the attempt handed in.
+    /// The work that the attempt submitted.
     Collected,
 }
 
-/// All kept states of one task, in the order of their numbers.
+/// All saved states of one task, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptStates(Vec<Kept>);
 
 impl KeptStates {
-    /// Takes in a state that a driver kept. One that the attempt began with, or that is kept
-    /// already, has no number of its own.
+    /// Adds a state that a driver saved. A state equal to the attempt's start, or to a saved one,
+    /// gets no number.
     pub fn take(&mut self, result: &EffectResult, start: &CommitId, at: Timestamp) {
         let Some((attempt, kind, commit, size)) = kept_by(result) else { return };
         let is_known =
@@ -64,7 +64,7 @@ impl KeptStates {
         self.0.iter().rev().find(|it| it.attempt == attempt)
     }
 
-    /// All snapshots of an attempt but the last one are gone. What it was at its end stays.
+    /// Drops all snapshots of an attempt except the last one. Its final state stays.
     pub fn drop_snapshots(&mut self, attempt: AttemptId) {
         let of = |it: &&mut Kept| it.attempt == attempt && it.kind == KeptKind::Snapshot;
         for it in self.0.iter_mut().filter(of).rev().skip(1) {
@@ -72,7 +72,7 @@ impl KeptStates {
         }
     }
 
-    /// How many snapshots of the attempt could be dropped.
+    /// Returns how many snapshots of the attempt can be dropped.
     pub fn droppable_count(&self, attempt: AttemptId) -> u32 {
         let of = |it: &&Kept| it.attempt == attempt && it.kind == KeptKind::Snapshot && !it.dropped;
         u32::try_from(self.0.iter().filter(of).skip(1).count()).unwrap_or(u32::MAX)
@@ -84,7 +84,7 @@ impl KeptStates {
 }
 
 impl EffectResult {
-    /// The attempt of whose work this puts a state into the vault.
+    /// Returns the attempt whose work this effect saves in the vault.
     pub fn keeps_work_of(&self) -> Option<AttemptId> {
         kept_by(self).map(|it| it.0)
     }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_kept_already_has_no_number_of_its_own() {
+    fn a_state_that_is_already_saved_gets_no_number() {
         let mut states = KeptStates::default();
         let saved =
             |name| EffectResult::WorkSaved { attempt: AttemptId(1), commit: Some(commit(name)) };

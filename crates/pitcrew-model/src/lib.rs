@@ -1,8 +1,7 @@
-//! The words of Pitcrew: ids, values, limits, and the four kinds of message.
+//! The vocabulary of Pitcrew: ids, values, limits, commands, signals, events and effects.
 //!
-//! A command or signal goes into the kernel, events and effects come out. The types here are
-//! their own stored form: what is written to the journal today must decode forever. Nothing in
-//! this crate does anything.
+//! A command or signal goes into the kernel, events and effects come out. The types here are their
+//! own stored form: a journal written today must decode forever. This crate contains no behaviour.
 #![no_std]
 extern crate alloc;
 #[cfg(test)]
@@ -45,7 +44,7 @@ pub use effect::{Backend, BuiltinOrder, CheckoutPlace, Effect, TurnCause};
 pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
 pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
-pub use grant::{Grant, GrantScope, Reach, is_grantable};
+pub use grant::{Grant, GrantScope, GrantTarget, is_grantable};
 pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{
     AttemptId, CommitId, EffectId, GrantId, MessageId, ParseIdError, PlanId, QueryId, RequestId,
@@ -76,8 +75,8 @@ pub use status::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
 };
 pub use subtask::{
-    AwaitEnd, Delegation, Stay, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult, SubtaskSpec,
-    TaskName, TaskOutput, Workspace,
+    AwaitEnd, CheckoutRole, Delegation, SubtaskKind, SubtaskName, SubtaskNames, SubtaskResult,
+    SubtaskSpec, TaskName, TaskOutput, WorkspaceMode,
 };
 pub use time::Timestamp;
 pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};

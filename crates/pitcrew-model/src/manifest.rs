@@ -1,10 +1,10 @@
-//! Files that builds and agents go by. Tasks change them every day, so the gate lets them in; a person
-//! who reviews the change should look at them first.
+//! Files that builds execute and agents obey. Tasks change them often, so the gate lets them in,
+//! but a reviewer should look at them first.
 
 use crate::folded_name;
 use alloc::string::String;
 
-/// Names in lower case. One that begins with `*` is an ending, and one that ends with it a beginning.
+/// Names in lower case. `*` at the start matches a suffix, at the end a prefix.
 const NAMES: &[&str] = &[
     "cargo.toml",
     "build.rs",
@@ -82,7 +82,7 @@ const NAMES: &[&str] = &[
     "qwen.md",
 ];
 
-/// Whether builds execute what the file says, or agents take it for instructions.
+/// Returns whether builds execute the file, or agents take it for instructions.
 pub fn is_manifest(path: &str) -> bool {
     let name: String = folded_name(path.rsplit('/').next().unwrap_or(path));
     NAMES.iter().any(|it| match (it.strip_prefix('*'), it.strip_suffix('*')) {
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_builds_and_agents_go_by_is_known() {
+    fn build_and_agent_files_are_recognised() {
         for path in [
             "Cargo.toml",
             "crates/a/build.rs",

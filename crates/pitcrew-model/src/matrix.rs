@@ -1,4 +1,4 @@
-//! Who decides what: the matrix of actions and rules, and the limits that stand beside it.
+//! The permission matrix: the rule of each action, and the limits of delegation.
 
 use crate::{Action, Verdict, limits};
 use alloc::{
@@ -8,7 +8,7 @@ use alloc::{
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// What is done with an action. The stricter one is the greater one.
+/// What happens with an action. A stricter rule compares as greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -27,19 +27,19 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Where a rule is written down.
+/// Where a rule is defined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
-    /// In the program itself.
+    /// Built into the program.
     #[default]
     BuiltIn,
-    /// At a line of a file of the repository or of the user: `permissions.md:5`.
+    /// A line of a file of the repository or of the user: `permissions.md:5`.
     File(String),
 }
 
 impl RuleSource {
-    /// Why an action is denied, and who could change that.
+    /// Says why an action is denied, and who can change that.
     pub fn denies(&self, action: &Action) -> String {
         match self {
             Self::BuiltIn => alloc::format!(
@@ -62,14 +62,14 @@ impl fmt::Display for RuleSource {
     }
 }
 
-/// The rules that hold. An action in several lists has the strictest of them; one in none is asked.
+/// The rules. An action in several lists has the strictest rule; an action in none asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matrix {
     pub auto_approve: BTreeSet<Action>,
     pub ask_user: BTreeSet<Action>,
     pub auto_deny: BTreeSet<Action>,
     pub limits: MatrixLimits,
-    /// Which file says so; what is not here is built in.
+    /// The origin of each rule. Absent: built in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub places: BTreeMap<Action, String>,
 }
@@ -101,7 +101,7 @@ impl Matrix {
         }
     }
 
-    /// The action has this rule and no other.
+    /// Sets the only rule of the action.
     pub fn set(&mut self, action: &Action, rule: Rule) {
         for (list, of) in [
             (&mut self.auto_approve, Rule::AutoApprove),
@@ -123,22 +123,22 @@ impl Default for Matrix {
     }
 }
 
-/// How far sub-tasks may go, and how long a request waits.
+/// The limits of sub-tasks, and of the wait for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixLimits {
     /// Levels of sub-tasks below the worker of a plan.
     pub subtask_depth: u32,
-    /// Levels below an agent that works for nobody's plan.
+    /// Levels of sub-tasks below an outside client.
     pub subtask_depth_standalone: u32,
-    /// Sub-tasks of one worker, in all, at once and in a minute.
+    /// Sub-tasks of one worker: in total, at once and in a minute.
     pub subtasks_total: u32,
     pub subtasks_parallel: u32,
     pub subtasks_per_minute: u32,
-    /// How long a request for permission waits for a person. Absent: for as long as it takes.
+    /// How long a permission request waits for a person. Absent: forever.
     pub permission_timeout_ms: Option<u64>,
-    /// What becomes of it then.
+    /// The decision after that time.
     pub permission_default: Verdict,
-    /// What a worker holds itself its sub-tasks get without asking it.
+    /// Whether sub-tasks get the permissions of their parent without asking.
     pub auto_approve_for_subtasks: bool,
 }
 

@@ -1,21 +1,21 @@
-//! Words between people, workers and the orchestrator: durable, in an order, with their context.
+//! Messages between people, workers and the orchestrator: durable and ordered.
 
 use crate::{Actor, MessageId, PlanId, TaskId, Timestamp, WorkerId, limits};
 use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// Who sends or gets a message.
+/// The sender or receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Party {
     Person,
     Orchestrator,
-    /// This worker and no other: what it has not read when it ends is a dead letter.
+    /// Only this worker. Messages that it has not read when it ends are dead letters.
     Worker(WorkerId),
-    /// Whoever works on the task, now or in a later attempt.
+    /// The current worker of the task, or that of a later attempt.
     Task(TaskId),
-    /// A program of a person that is no worker.
+    /// An outside program of a person.
     Client,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// Whom a worker writes to.
+/// The addressee of a worker's message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Addressee {
@@ -62,31 +62,31 @@ pub enum MessageKind {
     Completion,
     Error,
     Answer,
-    /// Something that the reader should know: of a person, of a child.
+    /// Information from a person or a sub-task.
     Update,
-    /// A worker needs to know a bit of the reader's code, and waits for that.
+    /// A query about the reader's code. Its sender waits.
     Query,
 }
 
 impl MessageKind {
-    /// The priority of a message whose sender does not choose one.
+    /// Returns the default priority of this kind.
     pub fn priority(self) -> Priority {
         match self {
             Self::PermissionRequest => Priority::Critical,
-            // Somebody waits for an answer.
+            // The sender waits for an answer.
             Self::Error | Self::Completion | Self::Answer | Self::Query => Priority::High,
             Self::Question | Self::Update => Priority::Normal,
             Self::StatusUpdate => Priority::Low,
         }
     }
 
-    /// How long it may wait to be read. A request for permission is never dropped, nor is an answer:
-    /// somebody waits for it.
+    /// Returns how long it may stay unread. Permission requests and answers never expire, because a
+    /// worker waits for them.
     pub fn lasts_ms(self) -> Option<u64> {
         match self {
             Self::PermissionRequest | Self::Answer => None,
             Self::Question => Some(limits::QUESTION_WAIT_MS_MAX),
-            // What it is asked for ends it much earlier.
+            // The query itself ends much earlier.
             Self::Query => Some(limits::QUERY_DEADLINE_MS_MAX),
             Self::StatusUpdate | Self::Completion | Self::Error | Self::Update => {
                 Some(limits::MESSAGE_WAIT_MS_MAX)
@@ -94,7 +94,7 @@ impl MessageKind {
         }
     }
 
-    /// Whether its sender waits for an answer of its reader.
+    /// Returns whether the sender waits for an answer of the reader.
     pub fn is_asked(self) -> bool {
         match self {
             Self::Question | Self::Query => true,
@@ -123,7 +123,7 @@ impl fmt::Display for MessageKind {
     }
 }
 
-/// How urgent a message is. The most urgent is the smallest.
+/// The urgency of a message. The most urgent is the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -136,7 +136,7 @@ pub enum Priority {
 impl Priority {
     pub const ALL: &[Self] = &[Self::Critical, Self::High, Self::Normal, Self::Low];
 
-    /// How long it lets others pass before it presses like one that is high.
+    /// Returns the age at which it is treated as high.
     pub fn patience_ms(self) -> u64 {
         match self {
             Self::Critical | Self::High => 0,
@@ -157,7 +157,8 @@ impl fmt::Display for Priority {
     }
 }
 
-/// Where a message belongs: its sender's work, or its reader's where the sender is no worker.
+/// The work that a message belongs to: that of its sender, or of its reader if the sender is not a
+/// worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageContext {
     pub plan: PlanId,
@@ -167,12 +168,12 @@ pub struct MessageContext {
     pub worktree: Option<String>,
     /// The worker that delegated the task.
     pub parent: Option<WorkerId>,
-    /// The task, where it was delegated.
+    /// The task, if it was delegated.
     pub subtask: Option<TaskId>,
     pub depth: u32,
 }
 
-/// A message as it was sent. What became of it is told by the events that follow.
+/// A message as it was sent. Later events record its delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     pub id: MessageId,
@@ -185,7 +186,7 @@ pub struct Message {
     /// The first message of the conversation.
     pub thread: MessageId,
     pub reply_to: Option<MessageId>,
-    /// What its sender calls it: sent again under the same name it is not queued again.
+    /// The sender's idempotency key. A message with a known key is not queued again.
     pub key: Option<String>,
     pub expires_at: Option<Timestamp>,
 }
@@ -205,7 +206,7 @@ mod tests {
         MessageKind::Query,
     ];
 
-    /// S4-067, S4-068: every kind has its place in the order.
+    /// S4-067, S4-068: every kind has a priority.
     #[test]
     fn the_order_of_kinds_is_permission_completion_question_status() {
         let order = [
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_request_for_permission_and_an_answer_wait_for_ever() {
+    fn only_permission_requests_and_answers_never_expire() {
         for kind in KINDS {
             let waited_for = [MessageKind::PermissionRequest, MessageKind::Answer].contains(kind);
             assert_eq!(kind.lasts_ms().is_none(), waited_for, "{kind}");

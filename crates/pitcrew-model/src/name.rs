@@ -1,13 +1,13 @@
-//! File names that a file system may take for one another.
+//! File names that a file system may treat as equal.
 
 use alloc::string::String;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
-/// The form in which names are compared that are one file on some file system: without case, in one
-/// Unicode normalisation, without characters that are ignored and endings that are dropped.
+/// Returns the form in which names are compared: names that are one file on some file system fold
+/// to the same text. Ignores case, normalises Unicode, and drops ignored characters and endings.
 pub fn folded_name(name: &str) -> String {
     let folded = if name.is_ascii() { name.to_ascii_lowercase() } else { fold(name) };
-    // What follows a colon names a stream of the same file; dots and spaces at the end are dropped.
+    // A colon starts the name of a stream of the same file. Trailing dots and spaces are dropped.
     let file = folded.split(':').next().unwrap_or_default();
     file.trim_end_matches(['.', ' ']).into()
 }
@@ -17,15 +17,15 @@ fn fold(name: &str) -> String {
         .normalize(name)
         .chars()
         .filter(|it| !is_ignored(*it))
-        // Letters with one upper case and two lower cases, such as the dotless i, become the same.
+        // Letters with two lower-case forms, such as the dotless i, become the same.
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
-        // What is left of a dotted capital i.
+        // The rest of a dotted capital i.
         .filter(|it| *it != '\u{307}')
         .collect()
 }
 
-/// Characters that some file systems leave out when they compare.
+/// Characters that some file systems ignore in comparisons.
 fn is_ignored(character: char) -> bool {
     matches!(
         character,
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_one_file_fold_to_the_same() {
+    fn names_of_one_file_fold_to_the_same_text() {
         for (left, right) in [
             ("Secrets", "sEcrets"),
             ("caf\u{e9}", "CAFE\u{301}"),

@@ -1,4 +1,4 @@
-//! Paths inside the repository, and who may change what.
+//! Paths inside the repository, regions and zones.
 
 use crate::folded_name;
 use alloc::{
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct RepoPath(String);
 
-/// Why a text is no path of the repository.
+/// Why a text is not a path of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("it is empty; write `.` for the whole repository")]
@@ -31,7 +31,7 @@ pub enum PathError {
     Character,
 }
 
-/// What comes over the wire is not believed to be normal.
+/// Paths from the wire may not be normalised.
 impl TryFrom<String> for RepoPath {
     type Error = PathError;
 
@@ -51,7 +51,7 @@ impl RepoPath {
         Self(String::new())
     }
 
-    /// Reads a path prefix as people write it: `src`, `./src/`, `src/**`, or `.` for everything.
+    /// Parses a path prefix as people write it: `src`, `./src/`, `src/**`, or `.` for everything.
     pub fn parse_prefix(text: &str) -> Result<Self, PathError> {
         let text = text.trim();
         if text.is_empty() {
@@ -64,7 +64,7 @@ impl RepoPath {
         Self::parse(text)
     }
 
-    /// Reads the path of a file or folder; characters that a shell would expand stand for themselves.
+    /// Parses the path of a file or folder. Characters that a shell would expand are literal.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         if text.is_empty() {
             return Err(PathError::Empty);
@@ -95,7 +95,7 @@ impl RepoPath {
         self.0.is_empty()
     }
 
-    /// Whether `path` is this path or below it: by whole components, never by substring.
+    /// Returns whether `path` is this path or below it: by whole components, never by substring.
     pub fn contains(&self, path: &str) -> bool {
         self.is_root()
             || path
@@ -103,8 +103,8 @@ impl RepoPath {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Whether some file system takes `path` for this path or one below it, such as one that
-    /// ignores case.
+    /// Returns whether some file system, such as one that ignores case, treats `path` as this path
+    /// or one below it.
     pub fn may_contain(&self, path: &str) -> bool {
         let mut parts = path.split('/').map(folded_name);
         let mut own = self.0.split('/').map(folded_name);
@@ -118,13 +118,13 @@ impl fmt::Display for RepoPath {
     }
 }
 
-/// Whether two regions have a path in common. A region that names nothing is not exclusive.
+/// Returns whether two regions have a path in common. An empty region is not exclusive.
 pub fn overlap(left: &[RepoPath], right: &[RepoPath]) -> bool {
     left.iter().any(|a| right.iter().any(|b| a.contains(b.as_str()) || b.contains(a.as_str())))
 }
 
-/// The paths of a region that its task does not share with all others of its plan: what everybody
-/// may change is nobody's region. These, and no others, decide who waits for whom.
+/// Returns the paths of a region that are not shared by all tasks of the plan. Only these decide
+/// which tasks wait for each other.
 pub fn exclusive<'a>(
     region: &'a [RepoPath],
     shared: &'a [RepoPath],
@@ -133,10 +133,9 @@ pub fn exclusive<'a>(
     region.iter().filter(move |it| !is_shared(it))
 }
 
-/// What a worker may change: region + shared paths − denied paths.
+/// The paths that a worker may change: region + shared paths − denied paths.
 ///
-/// A denied path wins over everything, so that nothing that is said elsewhere opens it again.
-/// Among the others the most specific path says what a file is.
+/// A denied path always wins. Among the others, the most specific path decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     /// Empty: the whole repository.
@@ -145,14 +144,14 @@ pub struct Zone {
     pub denied: Vec<RepoPath>,
 }
 
-/// Where a path stands to a zone, and the rule that says so.
+/// How a path relates to a zone, and the rule that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// Nobody of the plan may change it.
+    /// No task of the plan may change it.
     Denied(&'a RepoPath),
-    /// Its own. Without a rule where the zone names no region.
+    /// In the region. Without a rule if the region is the whole repository.
     Own(Option<&'a RepoPath>),
-    /// Everybody of the plan may change it.
+    /// Every task of the plan may change it.
     Shared(&'a RepoPath),
     Outside,
 }
@@ -181,17 +180,17 @@ impl Zone {
         }
     }
 
-    /// Whether nothing is kept from it.
+    /// Returns whether the worker may change every path.
     pub fn is_everything(&self) -> bool {
         self.region.is_empty() && self.denied.is_empty()
     }
 
-    /// Whether nothing was said of it at all.
-    pub fn is_unsaid(&self) -> bool {
+    /// Returns whether nothing is set.
+    pub fn is_unset(&self) -> bool {
         self.is_everything() && self.shared.is_empty()
     }
 
-    /// The zone in words, for a prompt or a refusal.
+    /// Describes the zone, for a prompt or a message.
     pub fn describe(&self) -> String {
         if self.region.is_empty() {
             return "the whole repository".to_owned();
@@ -205,14 +204,14 @@ fn most_specific(rules: &[RepoPath], holds: impl Fn(&RepoPath) -> bool) -> Optio
     rules.iter().filter(|it| holds(it)).max_by_key(|it| it.as_str().len())
 }
 
-/// What keeps a worker from reading what lies outside its zone.
+/// How reads outside the zone are prevented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reads {
-    /// Its prompt, and the answers to what it reads through us.
+    /// By the prompt, and by the answers to reads through us.
     #[default]
     Guided,
-    /// Also its box, where there is one: foreign files are not to be seen in it.
+    /// Also by the box, which hides other files.
     Zone,
 }
 
@@ -231,7 +230,7 @@ impl fmt::Display for Reads {
     }
 }
 
-/// What somebody wanted to do with a file.
+/// What an agent wanted to do with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix_is_refused_by_name() {
+    fn invalid_prefixes_are_refused_with_the_reason() {
         let cases = [
             ("", PathError::Empty),
             ("/etc", PathError::Absolute),
@@ -314,9 +313,9 @@ mod tests {
         assert_eq!(zone.standing("src/secrets"), Standing::Own(Some(&zone.region[0])));
     }
 
-    /// A checkout on such a file system would change the denied file.
+    /// On such a file system, a checkout would change the denied file.
     #[test]
-    fn a_denied_path_holds_where_names_are_compared_without_case() {
+    fn denied_paths_ignore_case() {
         let zone = Zone { denied: alloc::vec![path("src/Caf\u{e9}")], ..Zone::default() };
         let denied = Standing::Denied(&zone.denied[0]);
         for other in ["SRC/caf\u{e9}/x", "src/CAFE\u{301}", "src/caf\u{e9}./x", "src./Caf\u{e9}"] {
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn below_that_the_most_specific_path_wins() {
+    fn the_most_specific_path_wins() {
         let zone = Zone {
             region: alloc::vec![path("src"), path("src/gen/mine")],
             shared: alloc::vec![path("src/gen"), path("docs")],

@@ -1,18 +1,18 @@
-//! Who asks for what: actors, requests, and tool uses as agents describe them.
+//! Actors, requests, and tool uses as agents describe them.
 
 use crate::{Action, Spending, WorkerId};
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// Who caused something.
+/// The cause of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Actor {
     Person,
     Orchestrator,
     Worker(WorkerId),
-    /// A person's own agent, from outside: it drives plans and decides nothing for the person.
+    /// A person's own agent, from outside. It drives plans and cannot approve anything.
     Client,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Actor {
     }
 }
 
-/// What waits for a person.
+/// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RequestKind {
@@ -38,23 +38,23 @@ pub enum RequestKind {
         tool: ToolUse,
         call: String,
         options: Vec<PermissionOption>,
-        /// What the matrix was asked about: the strictest of all that the tool does.
+        /// The strictest action of the tool use.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         action: Option<Action>,
-        /// All that a person is asked about.
+        /// All actions that a person has to approve.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         actions: BTreeSet<Action>,
     },
-    /// A cap is reached: may as much be used once more?
+    /// A cap is reached: raise it by as much again?
     Budget(Spending),
-    /// A worker asks in words.
+    /// A question of a worker.
     Question {
         question: String,
     },
 }
 
 impl RequestKind {
-    /// Whether a worker that begins anew asks with this what another had asked.
+    /// Returns whether a new worker repeats the request of an earlier one.
     pub fn asks_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::ToolUse { tool, .. }, Self::ToolUse { tool: asked, .. }) => tool == asked,
@@ -71,7 +71,7 @@ impl RequestKind {
     }
 }
 
-/// The tools that the orchestrator gives to its workers.
+/// The tools that the orchestrator offers to its workers.
 pub const ORCHESTRATOR_TOOLS: &[&str] = &[
     "orchestrator_save_plan",
     "orchestrator_add_plan_task",
@@ -91,22 +91,22 @@ pub const ORCHESTRATOR_TOOLS: &[&str] = &[
     "a2a_notify_orchestrator",
     "a2a_query",
 ];
-/// The `kind` of their calls, and of commands that do nothing but such a call.
+/// The `kind` of their calls, and of commands that only make such a call.
 pub const ORCHESTRATOR_TOOL_KIND: &str = "orchestrator";
 
 /// A tool call as the agent describes it. Untrusted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
     pub title: String,
-    /// The protocol's word: read, edit, delete, move, search, execute, think, fetch, other; or ours:
-    /// create for an edit that makes files, and one for our own tools.
+    /// The kind of the protocol: read, edit, delete, move, search, execute, think, fetch, other.
+    /// Ours are `create` for an edit that makes files, and one for our own tools.
     pub kind: String,
     /// Paths inside the checkout, relative to its root.
     pub paths: Vec<String>,
     /// Paths outside the checkout.
     pub outside: Vec<String>,
     pub command: Option<String>,
-    /// There is more to it than could be told here.
+    /// The description is incomplete.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub partial: bool,
 }

@@ -1,11 +1,11 @@
-//! What a person writes: a plan and its tasks.
+//! Plans and tasks as people write them.
 
 use crate::{Backend, BuiltinOrder, Caps, Failure, Reads, RepoPath, limits};
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
-/// A whole plan as it is handed in: checked, with names instead of ids.
+/// A validated plan, with names instead of ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanSpec {
     pub head: PlanHead,
@@ -13,7 +13,7 @@ pub struct PlanSpec {
     pub tasks: Vec<TaskSpec>,
 }
 
-/// Everything about a plan but its tasks.
+/// Everything about a plan except its tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanHead {
     pub name: String,
@@ -25,11 +25,11 @@ pub struct PlanHead {
     pub effort: Effort,
     /// Paths that every task may change and that do not count as overlap.
     pub shared: Vec<RepoPath>,
-    /// Commands that make a fresh checkout usable.
+    /// Commands that prepare a fresh checkout.
     pub setup: Vec<String>,
-    /// Files that `setup` depends on, for checkouts that are used more than once.
+    /// Files that `setup` depends on, for checkouts that are reused.
     pub setup_inputs: Vec<RepoPath>,
-    /// What all of its tasks together may use.
+    /// The caps of all of its tasks together.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
     /// Paths that no task may change, whatever its region says.
@@ -39,7 +39,7 @@ pub struct PlanHead {
     pub reads: Reads,
 }
 
-/// What the settings say of every plan, whoever made it.
+/// The settings that apply to every plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HouseRules {
     #[serde(default, skip_serializing_if = "Caps::is_none")]
@@ -61,7 +61,7 @@ impl HouseRules {
 /// One unit of work as a person describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
-    /// The name that people and other tasks use for it.
+    /// The name that people and other tasks use.
     pub key: String,
     pub work: TaskWork,
     /// Empty: the whole repository, not exclusive.
@@ -70,35 +70,36 @@ pub struct TaskSpec {
     pub agent: AgentRef,
     /// Shell commands that must succeed on the merged tree.
     pub checks: Vec<String>,
-    /// Files that the work must have touched.
+    /// Files that the work must change.
     pub expected_files: Vec<RepoPath>,
-    /// Acceptance criteria in words; they reach the agent and the reviewer.
+    /// Acceptance criteria in words, for the agent and the reviewer.
     pub criteria: Vec<String>,
     pub attempts_max: u32,
     pub timeout_ms: u64,
-    /// What all of its attempts together may use.
+    /// The caps of all of its attempts together.
     #[serde(default, skip_serializing_if = "Caps::is_none")]
     pub caps: Caps,
-    /// The model that the agent works with; that of its backend where absent.
+    /// The model. Absent: the default of the backend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// What the agent is given.
+/// The work of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TaskWork {
-    /// Words for an agent with a model.
+    /// A prompt for an agent with a model.
     Prompt { prompt: String },
     /// Steps for the built-in agent.
     Script { prompt: String, script: String },
-    /// A shell command, completed by exit 0.
+    /// A shell command. Exit code 0 completes the task.
     Command { prompt: String, command: String },
 }
 
 impl TaskWork {
-    /// Whether the next attempt must not begin in what this failure left behind: a command knows
-    /// nothing of its own half-done work, and a script that was cut off would begin again.
+    /// Returns whether the next attempt must not start from the work of this failure: a command
+    /// does not know about its own unfinished work, and an interrupted script would start from its
+    /// beginning.
     pub fn starts_over(&self, failure: &Failure) -> bool {
         match self {
             Self::Prompt { .. } => false,
@@ -110,7 +111,7 @@ impl TaskWork {
         }
     }
 
-    /// What is executed as it is, where the work is not words for a model.
+    /// Returns what the built-in agent executes instead of a prompt.
     pub fn order(&self) -> Option<BuiltinOrder> {
         match self {
             Self::Prompt { .. } => None,
@@ -149,16 +150,16 @@ pub enum Overlap {
     Allow,
 }
 
-/// How much of the plan a worker's prompt tells.
+/// How much of the plan a prompt contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// The task alone.
+    /// Only the task.
     Low,
-    /// Also the plan's purpose and what the dependencies did.
+    /// Also the purpose of the plan and the results of the dependencies.
     #[default]
     Medium,
-    /// Also every other task of the plan and the files the dependencies changed.
+    /// Also the other tasks of the plan and the files that the dependencies changed.
     High,
 }
 
@@ -167,7 +168,8 @@ pub const BACKEND_BUILTIN: &str = "builtin";
 /// The built-in agent with a shell command.
 pub const BACKEND_COMMAND: &str = "command";
 
-/// Who is to do a task: `claude`, `claude:agent` (backend and agent) or `@architect` (an agent definition).
+/// The agent of a task: `claude`, `claude:agent` (backend and agent) or `@architect` (an agent
+/// definition).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AgentRef {
     pub backend: Option<String>,
@@ -175,12 +177,12 @@ pub struct AgentRef {
 }
 
 impl TaskSpec {
-    /// The backend whose model does the work. Our own scripts and commands need none.
+    /// Returns the backend whose model does the work. Scripts and commands need none.
     pub fn vendor(&self) -> Option<&str> {
         self.agent.vendor(&self.work)
     }
 
-    /// What is started for it; none where nobody has said who does it.
+    /// Returns the backend to start; none if no agent is set.
     pub fn program(&self) -> Option<Backend> {
         Some(match (self.agent.backend.as_deref()?, &self.work) {
             (BACKEND_BUILTIN, TaskWork::Prompt { .. }) => Backend::Model,
@@ -191,7 +193,7 @@ impl TaskSpec {
 }
 
 impl AgentRef {
-    /// The backend whose model does such work.
+    /// Returns the backend whose model does such work.
     pub fn vendor(&self, work: &TaskWork) -> Option<&str> {
         let backend = self.backend.as_deref()?;
         let is_ours = matches!(backend, BACKEND_BUILTIN | BACKEND_COMMAND);

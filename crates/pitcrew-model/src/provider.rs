@@ -1,12 +1,12 @@
-//! Who offers the models of the built-in agent.
+//! The providers of models for the built-in agent.
 
 use core::{fmt, str::FromStr};
 
-/// Whose interface a model is spoken to in.
+/// The API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelProvider {
     Anthropic,
-    /// Also what many others offer under an endpoint of their own.
+    /// Also offered by many others at their own endpoints.
     OpenAi,
     Gemini,
     /// Runs on this machine.
@@ -25,7 +25,7 @@ impl ModelProvider {
         }
     }
 
-    /// Where it is spoken to where nothing else is said.
+    /// Returns the default endpoint.
     pub fn endpoint(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com/v1",
@@ -35,7 +35,7 @@ impl ModelProvider {
         }
     }
 
-    /// The variable that has the key where nothing else is said.
+    /// Returns the environment variable of the key, by default.
     pub fn key_env(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),

@@ -1,21 +1,23 @@
-//! Small questions about code of others: asked of the index first, then of whoever works there.
+//! Queries about symbols outside a worker's region: answered by the index, or by the worker that
+//! owns the code.
 
 use crate::{TaskId, WorkerId, limits};
 use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// How a question came to us.
+/// How a query was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryVia {
-    /// By a call that stays open until there is an answer.
+    /// By a tool call that stays open until there is an answer.
     Tool,
-    /// By a line of the agent's words. The answer stands in its next prompt.
+    /// By a `NEED` line in the agent's text. The answer is in its next prompt.
     Need,
-    /// By a file that it may not read. What it needs of it was answered there and then.
+    /// By reading a file that it may not read. The refusal contained the answer.
     Read,
-    /// By a question to the house that names it. Where the index does not know it a person is asked.
+    /// By a question to the orchestrator that names the symbol. If the index does not know it, a
+    /// person is asked.
     Question,
 }
 
@@ -30,41 +32,41 @@ impl fmt::Display for QueryVia {
     }
 }
 
-/// How a question came to its end.
+/// How a query ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum QueryOutcome {
-    /// The index of the asker's own checkout knows it.
+    /// The index of the sender's checkout knows the symbol.
     Indexed,
-    /// Its owner has said it before, and has changed nothing since.
+    /// The owner answered it before, and its code has not changed since.
     Cached {
         owner: WorkerId,
     },
     Answered {
         owner: WorkerId,
     },
-    /// The owner's turn ended without an answer: its last words are told, and not kept.
+    /// The owner's turn ended without an answer. Its last text is returned, and not kept.
     Overheard {
         owner: WorkerId,
     },
     NotFound,
-    /// Somebody owns it and cannot be asked.
+    /// The code has an owner that cannot be asked.
     NotAvailable {
         owner: QueryOwner,
     },
     OverBudget {
         budget: QueryBudget,
     },
-    /// Nobody has answered in time.
+    /// No answer came in time.
     TimedOut {
         owner: Option<WorkerId>,
     },
-    /// Nobody waits for the answer any more.
+    /// The sender no longer waits.
     Withdrawn,
 }
 
 impl QueryOutcome {
-    /// Whether the asker got what it wanted.
+    /// Returns whether the sender got an answer.
     pub fn is_answer(self) -> bool {
         match self {
             Self::Indexed
@@ -92,12 +94,12 @@ impl fmt::Display for QueryOutcome {
             Self::OverBudget { budget } => write!(f, "the budget of the {budget} is used up"),
             Self::TimedOut { owner: Some(owner) } => write!(f, "{owner} did not answer in time"),
             Self::TimedOut { owner: None } => f.write_str("no answer in time"),
-            Self::Withdrawn => f.write_str("nobody waits for the answer"),
+            Self::Withdrawn => f.write_str("the asker no longer waits"),
         }
     }
 }
 
-/// Who would know: a worker, or a task that nobody works on now.
+/// The owner of code: a worker, or a task without a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum QueryOwner {
@@ -131,12 +133,12 @@ impl fmt::Display for QueryBudget {
     }
 }
 
-/// What asking owners may cost, and how long it may take.
+/// The limits of queries to owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryLimits {
-    /// For the questions of one worker, in tokens.
+    /// Tokens for the queries of one worker.
     pub worker_tokens: u64,
-    /// For all questions of a plan.
+    /// Tokens for all queries of a plan.
     pub plan_tokens: u64,
     pub deadline_ms: u64,
 }
@@ -151,24 +153,24 @@ impl Default for QueryLimits {
     }
 }
 
-/// What the index has to say to a question.
+/// The answer of the index to a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OracleAnswer {
     pub found: bool,
-    /// Where, kind, signature, members and the first line of what its author says of it.
+    /// Location, kind, signature, members and the first line of the documentation.
     pub text: String,
-    /// The size of the files that need not be read for that.
+    /// The size of the files that need not be read.
     pub bytes_saved: u64,
-    /// The content that the answer is from.
+    /// The digest of the content of the answer.
     pub digest: Option<String>,
-    /// Names that are almost the one that was asked for.
+    /// Similar names.
     pub nearest: alloc::vec::Vec<String>,
-    /// Where it would be: after an import line or a path in the context, else where the nearest name
-    /// is.
+    /// The likely path of the symbol: from an import line or a path in the context, or that of the
+    /// nearest name.
     pub owner_hint_path: Option<String>,
 }
 
-/// About as many tokens as a text of this size has.
+/// Estimates the number of tokens of a text of this size.
 pub fn about_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }

@@ -1,9 +1,9 @@
-//! Answers to commands that cannot be carried out. Nothing has changed when one is given.
+//! Answers to commands that cannot be carried out. A rejected command changes nothing.
 
 use crate::{
     Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
     PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
-    TaskName, TaskStatus, Tier, WorkerId, Workspace, limits,
+    TaskName, TaskStatus, Tier, WorkerId, WorkspaceMode, limits,
 };
 use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -15,22 +15,22 @@ pub enum Rejection {
     NoSuchPlan { plan: PlanId },
     #[error("there is no {task}; `pitcrew status --all` lists the tasks")]
     NoSuchTask { task: TaskId },
-    #[error("there is no {request}; `pitcrew inbox` lists what waits")]
+    #[error("there is no {request}; `pitcrew inbox` lists the open requests")]
     NoSuchRequest { request: RequestId },
     #[error("there is no {attempt}")]
     NoSuchAttempt { attempt: AttemptId },
     #[error("there is no {worker}")]
     NoSuchWorker { worker: WorkerId },
-    #[error("{effect} is not open: its result came before")]
+    #[error("{effect} is not open: it already has a result")]
     EffectNotOpen { effect: EffectId },
-    #[error("the plan has no tasks")]
+    #[error("the plan has no tasks; add at least one")]
     EmptyPlan,
-    #[error("the plan has {count} tasks; at most {max} are possible", max = limits::TASKS_PER_PLAN_MAX)]
+    #[error("the plan has {count} tasks; the limit is {max}", max = limits::TASKS_PER_PLAN_MAX)]
     TooManyTasks { count: usize },
     #[error("{}", duplicate(key, *known))]
     DuplicateTask {
         key: String,
-        /// The one that the plan has already.
+        /// The task that already has this id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         known: Option<TaskId>,
     },
@@ -44,38 +44,38 @@ pub enum Rejection {
     NoAgent { key: String },
     #[error("task `{key}`: {problem}")]
     BadTask { key: String, problem: String },
-    #[error("{worker} has asked for too much already; go on without asking")]
+    #[error("{worker} has too many open requests; continue without this one")]
     TooManyRequests { worker: WorkerId },
     #[error("{}", plan_transition(*plan, *status, *wanted))]
     PlanTransition { plan: PlanId, status: PlanStatus, wanted: PlanStatus },
     #[error("{}", task_transition(*task, *status, *wanted))]
     TaskTransition { task: TaskName, status: TaskStatus, wanted: TaskStatus },
-    #[error("{task} cannot be deployed: it is {status}; `pitcrew status` shows what it waits for")]
+    #[error("{task} is {status} and cannot be deployed; `pitcrew status` shows what it waits for")]
     NotDeployable { task: TaskId, status: TaskStatus },
-    #[error("{plan} is {status}; a task can be added only before a plan has ended")]
+    #[error("{plan} is {status}; tasks can be added only until a plan ends")]
     NotExtendable { plan: PlanId, status: PlanStatus },
     #[error(
-        "only a person may deploy {task}, which was added after the approval: `pitcrew deploy {task}`"
+        "only a person may deploy {task}, because it was added after the approval: `pitcrew deploy {task}`"
     )]
     NeedsPerson { task: TaskId },
-    #[error("{actor} may not do this: only a person can")]
+    #[error("only a person may do this, not {actor}")]
     NotForYou { actor: Actor },
-    #[error("{task} is not deployable by hand: its plan deploys automatically")]
+    #[error("{task} starts by itself: its plan has `deploy = \"auto\"`")]
     DeploysItself { task: TaskId },
     #[error("{}", not_retryable(*task, *status))]
     NotRetryable { task: TaskName, status: TaskStatus },
-    #[error("{task} is still being put away after its last attempt; try again in a moment")]
+    #[error("the work of the last attempt of {task} is still being saved; try again in a moment")]
     StillSaving { task: TaskName },
     #[error("{plan} is {status}; only an active plan can be paused")]
     NotPausable { plan: PlanId, status: PlanStatus },
     #[error("{plan} is {status}; only a paused plan can be resumed")]
     NotResumable { plan: PlanId, status: PlanStatus },
     #[error(
-        "{plan} is {status}; it can be landed when all its tasks have ended and some are completed"
+        "{plan} is {status}; a plan can be landed when all tasks have ended and at least one is completed"
     )]
     NotLandable { plan: PlanId, status: PlanStatus },
     #[error(
-        "the sub-tasks of {plan} only read: there is nothing to land; `pitcrew status {plan}` shows what they said"
+        "there is nothing to land: the sub-tasks of {plan} only read; `pitcrew status {plan}` shows their results"
     )]
     NothingToLand { plan: PlanId },
     #[error("{plan} {}", landing(*plan, *status))]
@@ -84,14 +84,14 @@ pub enum Rejection {
     RequestClosed {
         request: RequestId,
         status: RequestStatus,
-        /// What asks the same now.
+        /// The open request for the same thing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         successor: Option<RequestId>,
     },
     #[error("{request} is a question: use `pitcrew answer {request} \"...\"`")]
     IsQuestion { request: RequestId },
     #[error(
-        "{request} is no question: use `pitcrew approve {request}` or `pitcrew deny {request}`"
+        "{request} is not a question: use `pitcrew approve {request}` or `pitcrew deny {request}`"
     )]
     IsNoQuestion { request: RequestId },
     #[error("only a person may decide {request}")]
@@ -103,175 +103,173 @@ pub enum Rejection {
         rule: RuleSource,
     },
     #[error(
-        "{action} is ask_user ({rule}), so only a person hands out work here: do it yourself; a person allows it with `{action}` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew"
+        "{action} is ask_user ({rule}), so only a person may create sub-tasks; do this part yourself, or ask a person to add `{action}` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`"
     )]
     NeedsRule {
         action: Action,
         #[serde(default)]
         rule: RuleSource,
     },
-    #[error(
-        "{request} does not say enough of itself to be allowed for more than once: leave out `--scope`"
-    )]
+    #[error("{request} is not specific enough to be allowed more than once; omit `--scope`")]
     OnceOnly { request: RequestId },
-    #[error("there is no {grant} that holds; `pitcrew permissions` lists them")]
+    #[error("there is no active {grant}; `pitcrew permissions` lists the grants")]
     NoSuchGrant { grant: GrantId },
-    #[error("{request} is not a request of a sub-task of yours")]
+    #[error("{request} is not a request of one of your sub-tasks")]
     NotYourChild { request: RequestId },
-    #[error("{request} is {status}: it is not yours to decide")]
+    #[error("{request} is {status}: you cannot decide it")]
     NotAtParent { request: RequestId, status: RequestStatus },
-    #[error("you cannot allow {request}: you would have to ask for {action} yourself")]
+    #[error("you cannot approve {request}: you need permission for {action} yourself")]
     NotHeld { request: RequestId, action: Action },
-    #[error("{count} grants hold already; revoke one with `pitcrew permissions revoke GRANT`")]
-    TooManyGrants { count: usize },
-    #[error("{attempt} is over: its task went on without it")]
-    AttemptOver { attempt: AttemptId },
     #[error(
-        "{task} is {status}; only a task that has ended without being completed can be abandoned"
+        "{count} grants are active, which is the limit; revoke one with `pitcrew permissions revoke GRANT`"
     )]
+    TooManyGrants { count: usize },
+    #[error("{attempt} has ended: its task continued without it")]
+    AttemptOver { attempt: AttemptId },
+    #[error("{task} is {status}; only a task that ended without completion can be abandoned")]
     NotAbandonable { task: TaskName, status: TaskStatus },
-    #[error("nothing of {task} is kept yet: it has changed nothing so far")]
+    #[error("nothing of {task} is kept yet: it has not changed anything")]
     NothingKept { task: TaskName },
     #[error("{task} has no snapshot {number}: there {}; `pitcrew restore {task} --list` shows them", range(*count))]
     NoSuchSnapshot { task: TaskName, number: u32, count: u32 },
     #[error(
-        "snapshot {number} of {task} is not kept any more; `pitcrew restore {task} --list` shows what is"
+        "snapshot {number} of {task} was removed; `pitcrew restore {task} --list` shows those that remain"
     )]
     SnapshotDropped { task: TaskName, number: u32 },
-    #[error("no sub-tasks were named; give at least one")]
+    #[error("the call contains no sub-tasks; send at least one")]
     NoSubtasks,
     #[error(
-        "a sub-task of yours would be at depth {depth}, and {max} is the deepest there may be: do this part yourself"
+        "the sub-task would be at depth {depth}, and the limit is {max}; do this part yourself"
     )]
     SubtaskTooDeep { depth: u32, max: u32 },
     #[error(
-        "{worker} has handed out {count} sub-tasks and asks for {asked} more, and {max} is all that one worker may: do the rest yourself"
+        "{worker} has created {count} sub-tasks and requests {asked} more, and the limit for a worker is {max}; do the rest yourself"
     )]
     TooManySubtasks { worker: WorkerId, count: u32, asked: u32, max: u32 },
     #[error(
-        "{count} sub-tasks of clients have not ended and {asked} more are asked for, and {max} is all there may be at a time: ask for fewer, or wait for some of them"
+        "{count} sub-tasks of clients are open and {asked} more are requested, and the limit is {max}; request fewer, or wait until some have ended"
     )]
     TooManyStandalone { count: u32, asked: u32, max: u32 },
     #[error(
-        "sub-task {number} would share your checkout, and you work in none of ours: say `isolated`, or `read_only`"
+        "sub-task {number} cannot be `shared`, because you have no checkout; use `isolated` or `read_only`"
     )]
     NothingToShare { number: u32 },
     #[error(
-        "{worker} may hand out {max} sub-tasks in a minute; wait {}, then try again", seconds(*wait_ms)
+        "{worker} may create {max} sub-tasks in a minute; wait {}, then try again", seconds(*wait_ms)
     )]
     SubtasksTooFast { worker: WorkerId, max: u32, wait_ms: u64 },
     #[error(
-        "{agent} is at work on these same words already, as {ancestor}, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it"
+        "{agent} already works on this prompt in {ancestor}, an ancestor of this sub-task; do it yourself, or request a smaller part"
     )]
     SubtaskCycle { agent: String, ancestor: String },
     #[error(
-        "sub-task {number} works in its parent's files: name those that it may change as `target_files`"
+        "sub-task {number} is `shared` and needs `target_files`: name the files that it may change"
     )]
     TargetFilesMissing { number: usize },
     #[error(
-        "sub-task {number} would change {path}, which is not yours to change: name files within {zone}"
+        "sub-task {number} would change {path}, which is outside your region; name files within {zone}"
     )]
     TargetFilesOutside { number: usize, path: RepoPath, zone: String },
     #[error(
-        "sub-task {number} would change {path}, and `{rule}` is denied to every task: give it other files"
+        "sub-task {number} would change {path}, but no task may change `{rule}`; name other files"
     )]
     TargetFilesDenied { number: usize, path: RepoPath, rule: RepoPath },
     #[error(
-        "sub-task {number} would change {path}, and so does {by}: name other files, or hand it out when that one has ended"
+        "sub-task {number} would change {path}, which {by} is changing; name other files, or wait until that one has ended"
     )]
     TargetFilesTaken { number: usize, path: RepoPath, by: String },
     #[error(
-        "sub-task {number} asks for the workspace {workspace}, but you may change nothing yourself: use `read_only`"
+        "sub-task {number} cannot be `{workspace}`, because you may not change files; use `read_only`"
     )]
-    WorkspaceNotYours { number: usize, workspace: Workspace },
+    WorkspaceNotYours { number: usize, workspace: WorkspaceMode },
     #[error(
-        "{max} agents are alive, and more there may not be: wait for some of them to end, or do it yourself"
+        "{max} agents are running, which is the limit; wait until some have ended, or do it yourself"
     )]
     AgentsLiveMax { max: u32 },
-    #[error("{backend} is at a limit of its provider for another {}: use another agent, or do it yourself", seconds(*wait_ms))]
+    #[error("{backend} has reached a limit of its provider, for another {}; use another agent, or do it yourself", seconds(*wait_ms))]
     BackendAtLimit { backend: String, wait_ms: u64 },
     #[error(
-        "{backend} is at a limit of its provider: only a person has it tried before that is over"
+        "{backend} has reached a limit of its provider; only a person can retry it before the limit ends"
     )]
     HeldForAll { backend: String },
     #[error("{backend} cannot be used: {reason}; use another agent, or do it yourself")]
     BackendBroken { backend: String, reason: String },
-    #[error("{attempt} has said already how its task went")]
+    #[error("{attempt} has already reported the end of its task")]
     AlreadyClaimed { attempt: AttemptId },
-    #[error("{worker} is not in the middle of a turn: the results come with the next one")]
+    #[error("{worker} is not in a turn; the results are in its next prompt")]
     NotInTurn { worker: WorkerId },
-    #[error("{} is no sub-task of yours", SubtaskName(*task))]
+    #[error("{} is not one of your sub-tasks", SubtaskName(*task))]
     NotYourSubtask { task: TaskId },
-    #[error("you have handed out no sub-tasks")]
+    #[error("you have no sub-tasks")]
     NothingToAwait,
     #[error(
-        "what you have handed out has not ended ({}): wait for it with `a2a_await_subtasks`, or cancel it, and then say that you are done",
+        "your sub-tasks have not ended: {}; wait with `a2a_await_subtasks`, or cancel them, then report again",
         SubtaskNames(tasks)
     )]
     SubtasksOpen { tasks: Vec<TaskId> },
-    #[error("{} is {status}; its changes can be pulled when it has ended with some", SubtaskName(*task))]
+    #[error("{} is {status}; its changes can be pulled when it has ended with changes", SubtaskName(*task))]
     NotPullable { task: TaskId, status: TaskStatus },
-    #[error("{} works in `{workspace}`, so it has no changes of its own to pull", SubtaskName(*task))]
-    NothingOfItsOwn { task: TaskId, workspace: Workspace },
-    #[error("{} has changed nothing", SubtaskName(*task))]
+    #[error("there is nothing to pull: the workspace of {} is `{workspace}`", SubtaskName(*task))]
+    NothingOfItsOwn { task: TaskId, workspace: WorkspaceMode },
+    #[error("there is nothing to pull: {} has no changes", SubtaskName(*task))]
     NothingToPull { task: TaskId },
     #[error(
-        "the changes of {} are being brought into your checkout: wait until the pull has ended",
+        "the changes of {} are being pulled; wait until the pull has ended",
         SubtaskName(*task)
     )]
     PullUnderWay { task: TaskId },
-    #[error("{} cannot go on: whoever asked for it has ended", SubtaskName(*task))]
+    #[error("{} cannot continue: its parent has ended", SubtaskName(*task))]
     ParentOver { task: TaskId },
-    #[error("{} is a sub-task: it is its parent who takes what it did", SubtaskName(*task))]
+    #[error("{} is a sub-task: only its parent can take its changes", SubtaskName(*task))]
     IsSubtask { task: TaskId },
-    #[error("what is handed in besides the summary may have {max} bytes; write the rest to a file", max = limits::SUMMARY_BYTES_MAX)]
+    #[error("the output is longer than {max} bytes; write the rest to a file", max = limits::SUMMARY_BYTES_MAX)]
     OutputTooLong,
-    #[error("there is no {message}; `pitcrew messages` lists them")]
+    #[error("there is no {message}; `pitcrew messages` lists the messages")]
     NoSuchMessage { message: MessageId },
     #[error("{to} cannot read it: {why}")]
     NobodyReads { to: Party, why: String },
     #[error(
-        "{to} has {max} messages that it has not read; wait until it has read some",
+        "{to} has {max} unread messages, which is the limit; wait until it has read some",
         max = limits::MESSAGES_UNREAD_MAX
     )]
     MailboxFull { to: Party },
     #[error(
-        "{worker} has told {max} things within a minute; go on with your task, and tell the rest with your summary",
+        "{worker} has sent {max} notes within a minute, which is the limit; continue your task, and put the rest into your summary",
         max = limits::NOTES_PER_MINUTE_MAX
     )]
     NotesTooFast { worker: WorkerId },
-    #[error("a message needs words")]
+    #[error("the message is empty; write something")]
     EmptyMessage,
-    #[error("{worker} works for no other worker: leave `to` out to reach the orchestrator")]
+    #[error("{worker} has no parent; omit `to` to reach the orchestrator")]
     NoParent { worker: WorkerId },
     #[error(
-        "{worker} waits for {max} answers already: end your turn, they arrive as your next prompt",
+        "{worker} already waits for {max} answers, which is the limit; end your turn, they are in your next prompt",
         max = limits::QUESTIONS_OPEN_MAX
     )]
     TooManyQuestions { worker: WorkerId },
-    #[error("say which message you answer, with `reply_to`: its id stands in its first line")]
+    #[error("`reply_to` is missing; send the id of the message that you answer")]
     NoReplyTo,
-    #[error("{message} is not for you, or nobody waits for its answer any more")]
+    #[error("{message} is not a question to you, or its sender no longer waits for the answer")]
     NothingToAnswer { message: MessageId },
-    #[error("say what you need to know: the name of a symbol, such as `AuthValidator`")]
+    #[error("the query is empty; send the name of a symbol, such as `AuthValidator`")]
     EmptyQuery,
     #[error(
-        "{worker} waits for {max} answers already; wait for some of them",
+        "{worker} already waits for {max} answers, which is the limit; wait for some of them",
         max = limits::QUERIES_OPEN_MAX
     )]
     TooManyQueries { worker: WorkerId },
-    #[error("{worker} has asked {max} times already; go on with what you know", max = limits::QUERIES_PER_WORKER_MAX)]
+    #[error("{worker} has sent {max} queries, which is the limit; continue without", max = limits::QUERIES_PER_WORKER_MAX)]
     QueriesUsedUp { worker: WorkerId },
     #[error("max_agents must be between 1 and {max}", max = limits::AGENTS_MAX)]
     AgentsMaxRange { count: u32 },
-    #[error("the journal could not be written: {message}. Nothing was changed")]
+    #[error("cannot write the journal: {message}; nothing was changed")]
     JournalFull { message: String },
     #[error("the orchestrator is shutting down; run the command again")]
     ShuttingDown,
-    #[error("tier {min_tier} is wanted and this machine offers {available}{}", because(obstacle.as_deref()))]
+    #[error("tier {min_tier} is required, but this machine offers {available}{}", because(obstacle.as_deref()))]
     TierTooLow { available: Tier, min_tier: Tier, obstacle: Option<String> },
     #[error(
-        "nothing of the operating system would hold the agents here (tier T1){}; to work like this nevertheless, agree once with `--accept-tier T1`",
+        "no OS sandbox is available (tier T1){}; to run agents unconfined, agree once with `--accept-tier T1`",
         because(obstacle.as_deref())
     )]
     NeedsConsent { obstacle: Option<String> },
@@ -283,9 +281,11 @@ fn because(obstacle: Option<&str>) -> String {
 
 fn landing(plan: PlanId, status: LandingStatus) -> String {
     match status {
-        LandingStatus::Review => format!("waits for you to be landed: `pitcrew approve {plan}`"),
+        LandingStatus::Review => {
+            format!("is waiting for your approval to land: `pitcrew approve {plan}`")
+        }
         LandingStatus::Merging => "is being landed; try again in a moment".into(),
-        LandingStatus::Merged | LandingStatus::Cleaned => "has landed already".into(),
+        LandingStatus::Merged | LandingStatus::Cleaned => "has already landed".into(),
         LandingStatus::None | LandingStatus::Conflict | LandingStatus::Abandoned => {
             "has not landed".into()
         }
@@ -295,51 +295,51 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
 fn duplicate(key: &str, known: Option<TaskId>) -> String {
     match known {
         Some(task) => format!(
-            "{task} of this plan has the id `{key}` already: give the new task another `id`"
+            "{task} of this plan already has the id `{key}`; give the new task another `id`"
         ),
-        None => format!("two tasks of the plan have the id `{key}`: give one of them another `id`"),
+        None => format!("two tasks of the plan have the id `{key}`; give one of them another `id`"),
     }
 }
 
 fn plan_transition(plan: PlanId, status: PlanStatus, wanted: PlanStatus) -> String {
     match (status, wanted) {
         (PlanStatus::Cancelled, PlanStatus::Cancelled) => {
-            format!("{plan} is cancelled already; to begin it anew, run its file again")
+            format!("{plan} is already cancelled; to start over, run its file again")
         }
         (PlanStatus::Completed, PlanStatus::Cancelled) => format!(
-            "{plan} is completed, so there is nothing to cancel; `pitcrew land {plan}` merges its work, `pitcrew abandon {plan}` gives it up"
+            "{plan} is completed and cannot be cancelled; `pitcrew land {plan}` merges its work, `pitcrew abandon {plan}` discards it"
         ),
         (PlanStatus::Cancelled, PlanStatus::Active) => {
-            format!("{plan} is cancelled and does not go on; to begin it anew, run its file again")
+            format!("{plan} is cancelled and cannot continue; to start over, run its file again")
         }
-        (status, wanted) => format!(
-            "{plan} is {status}, so it cannot become {wanted}; `pitcrew status {plan}` shows where it stands"
-        ),
+        (status, wanted) => {
+            format!("{plan} is {status} and cannot become {wanted}; see `pitcrew status {plan}`")
+        }
     }
 }
 
 fn task_transition(task: TaskName, status: TaskStatus, wanted: TaskStatus) -> String {
     match (status, wanted) {
         (TaskStatus::Cancelled, TaskStatus::Cancelled) => {
-            format!("{task} is cancelled already; `pitcrew retry {task}` takes it up again")
+            format!("{task} is already cancelled; `pitcrew retry {task}` starts it again")
         }
         (TaskStatus::Completed, TaskStatus::Cancelled) => {
-            format!("{task} is completed and integrated, so there is nothing to cancel")
+            format!("{task} is completed and integrated and cannot be cancelled")
         }
-        (TaskStatus::Integrating, TaskStatus::Cancelled) => format!(
-            "{task} is being integrated and cannot be cancelled any more; it is completed in a moment"
-        ),
-        (status, wanted) => format!(
-            "{task} is {status}, so it cannot become {wanted}; `pitcrew status` shows where it stands"
-        ),
+        (TaskStatus::Integrating, TaskStatus::Cancelled) => {
+            format!("{task} is being integrated and can no longer be cancelled")
+        }
+        (status, wanted) => {
+            format!("{task} is {status} and cannot become {wanted}; see `pitcrew status`")
+        }
     }
 }
 
 fn not_retryable(task: TaskName, status: TaskStatus) -> String {
     let remedy = if status == TaskStatus::Completed {
-        "there is nothing left to do".into()
+        "it has nothing left to do".into()
     } else {
-        format!("`pitcrew cancel {task}` ends it, and what has ended can be")
+        format!("cancel it first with `pitcrew cancel {task}`")
     };
     format!("{task} cannot be retried: it is {status}; {remedy}")
 }
@@ -347,10 +347,10 @@ fn not_retryable(task: TaskName, status: TaskStatus) -> String {
 fn closed(request: RequestId, status: RequestStatus, successor: Option<RequestId>) -> String {
     match (status, successor) {
         (RequestStatus::Withdrawn, Some(successor)) => format!(
-            "{request} is withdrawn: its worker has ended, and the one after it asks the same as {successor}: decide that one"
+            "{request} is withdrawn: its worker has ended, and the next one has the same request; decide {successor}"
         ),
         (RequestStatus::Withdrawn, None) => format!(
-            "{request} is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits"
+            "{request} is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests"
         ),
         (
             RequestStatus::Requested
@@ -362,7 +362,7 @@ fn closed(request: RequestId, status: RequestStatus, successor: Option<RequestId
             | RequestStatus::Answered
             | RequestStatus::Expired,
             _,
-        ) => format!("{request} is {status} already; `pitcrew inbox` lists what waits"),
+        ) => format!("{request} is already {status}; `pitcrew inbox` lists the open requests"),
     }
 }
 

@@ -1,17 +1,17 @@
-//! How strongly programs are confined.
+//! Sandbox tiers.
 
 use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// Which confinement is in force, the weakest first.
+/// The sandbox tiers, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
-    /// The import gate only: nothing of the operating system holds the program.
+    /// Only the import gate. The operating system does not confine the program.
     T1,
-    /// Landlock and seccomp: what is named alone can be opened, in the machine's own tree.
+    /// Landlock and seccomp: only listed paths can be opened, in the machine's own file tree.
     T2,
-    /// A box: a tree of its own with only what is named, its own processes and network.
+    /// A box: a file tree with only the listed paths, and its own process and network namespaces.
     T3,
 }
 
@@ -25,26 +25,26 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Which confinement there is, and which is wanted.
+/// The available and the required tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// The strongest that can be had.
+    /// The strongest available tier.
     pub available: Tier,
-    /// Below this nothing starts. Absent: whatever there is, but T1 only where a person agrees.
+    /// The weakest acceptable tier. Absent: any, but T1 only if a person agrees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_tier: Option<Tier>,
-    /// Why there is no stronger one, and what to do about it.
+    /// Why no stronger tier is available, and how to get one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
-    /// The user's own settings agree to T1.
+    /// The user's settings agree to T1.
     #[serde(default)]
     pub consent: bool,
 }
 
-/// What an agent was started with.
+/// The sandbox of a started agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {
     pub tier: Tier,
-    /// The SHA-256 of the whole policy, in hexadecimal digits. The policy itself is with the attempt.
+    /// The SHA-256 of the policy, in hexadecimal. The policy itself is stored with the attempt.
     pub policy: String,
 }

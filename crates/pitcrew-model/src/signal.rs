@@ -1,4 +1,4 @@
-//! What drivers report, and the one type that goes into the kernel.
+//! Signals of drivers, and the input type of the kernel.
 
 use crate::{
     Access, Actor, AttemptId, CheckResult, Command, CommitId, Confined, EffectId, EgressDecision,
@@ -8,7 +8,7 @@ use crate::{
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// Everything that can make something happen. Time arrives inside it.
+/// An input of the kernel. It contains the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     pub at: Timestamp,
@@ -20,20 +20,20 @@ pub struct Input {
 pub enum InputBody {
     Command(Command),
     Signal(Signal),
-    /// Something the kernel asked to be woken for may be due.
+    /// A requested wake-up time may have passed.
     Tick,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// An effect came to its end.
+    /// An effect has ended.
     EffectEnded { effect: EffectId, result: EffectResult },
-    /// The agent's process ended and nobody had asked for it.
+    /// The agent's process ended unexpectedly.
     AgentExited { worker: WorkerId, exit: Exit },
-    /// The agent has worked on while nobody was there, for so long.
+    /// The agent kept running for this time while the orchestrator was down.
     AgentReattached { worker: WorkerId, away_ms: u64 },
-    /// The agent waits for permission, in the middle of a turn. `call` is the driver's name for it;
-    /// what the kernel knows already may be told again under the same name.
+    /// The agent requests a permission during a turn. `call` is the driver's id of it. A repeated
+    /// request has the same id.
     PermissionAsked {
         worker: WorkerId,
         call: String,
@@ -42,30 +42,30 @@ pub enum Signal {
     },
     /// What the agent just did, in a few words.
     Activity { worker: WorkerId, note: String },
-    /// What the turn that is going on has used so far. The end of the turn tells the whole again.
-    UsageTold { worker: WorkerId, usage: Usage },
-    /// The agent wanted to reach a file through us that lies outside its zone, and was refused.
+    /// The usage of the current turn so far. The end of the turn reports the total.
+    UsageReported { worker: WorkerId, usage: Usage },
+    /// The agent was refused a file outside its zone.
     AccessBlocked {
         worker: WorkerId,
-        /// Where the request stands in what the agent has said: what is told again is known by it.
+        /// The position of the call in the agent's output. A repeated signal has the same position.
         place: u64,
         access: Access,
         path: String,
-        /// What it did not have to read.
+        /// The size of what it did not have to read.
         bytes_saved: u64,
     },
-    /// The agent asked in its own words for something of another part of the code. Told before the end
-    /// of the turn; `nonce` is the same for whoever tells it again.
-    QueryHeard {
+    /// The agent's text contains a `NEED` line. Sent before the end of the turn. A repeated signal
+    /// has the same `nonce`.
+    NeedLine {
         worker: WorkerId,
         nonce: String,
         symbol: String,
-        /// Where it is said to be, or what was said around it.
+        /// The path of the line, or the text around it.
         context: String,
     },
-    /// The way out of a box has decided. What the kernel knows already may be told again.
+    /// The egress process of a box decided. The signal may be repeated.
     EgressDecided(EgressDecision),
-    /// What the agent is about to be started with.
+    /// The sandbox in which the agent is about to start.
     AgentConfined { worker: WorkerId, confined: Confined },
 }
 
@@ -88,7 +88,7 @@ pub enum EffectResult {
     CheckoutPrepared {
         attempt: AttemptId,
         path: String,
-        /// Things a person should know: submodules left empty.
+        /// Notes for a person, such as submodules that were left empty.
         #[serde(default)]
         notes: Vec<String>,
     },
@@ -117,7 +117,7 @@ pub enum EffectResult {
         attempt: AttemptId,
         work: Work,
     },
-    /// The last state of a failed attempt; absent when its checkout was never made.
+    /// The last state of a failed attempt. Absent if its checkout was never created.
     WorkSaved {
         attempt: AttemptId,
         commit: Option<CommitId>,
@@ -126,16 +126,16 @@ pub enum EffectResult {
         attempt: AttemptId,
         snapshot: Snapshot,
     },
-    /// The checkout is as the last snapshot of it.
+    /// The checkout has not changed since the last snapshot.
     SnapshotUnchanged {
         attempt: AttemptId,
     },
-    /// Costs the attempt nothing: the next one may work out.
+    /// The snapshot failed. The attempt continues, and the next snapshot may succeed.
     SnapshotNotTaken {
         attempt: AttemptId,
         reason: String,
     },
-    /// The checks ran on the merge of the work and `onto`; all of them passed.
+    /// The checks passed on the merge of the work and `onto`.
     Verified {
         attempt: AttemptId,
         merged: CommitId,
@@ -179,25 +179,25 @@ pub enum EffectResult {
         reason: String,
     },
     VaultTidied {
-        /// Loose objects that were put into a pack; 0 where there were too few to matter.
+        /// Loose objects that were packed; 0 if there were too few.
         packed_count: u64,
     },
     VaultNotTidied {
         reason: String,
     },
-    /// The parent's checkout has what the sub-task changed.
+    /// The parent's checkout contains the changes of the sub-task.
     WorkPulled {
         attempt: AttemptId,
         task: TaskId,
         work: Work,
     },
-    /// The parent's checkout is as before.
+    /// The parent's checkout is unchanged.
     WorkNotPulled {
         attempt: AttemptId,
         task: TaskId,
         failure: Failure,
     },
-    /// The attempt's step failed.
+    /// A step of the attempt failed.
     AttemptFailed {
         attempt: AttemptId,
         failure: Failure,
@@ -208,7 +208,7 @@ pub enum EffectResult {
     },
 }
 
-/// How a turn ended. Not whether the work is done.
+/// How a turn ended. It does not say whether the work is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum StopReason {
@@ -217,24 +217,24 @@ pub enum StopReason {
     MaxTurnRequests,
     Refusal,
     Cancelled,
-    /// The agent answered the prompt with an error, or with a reason nobody knows.
+    /// The agent answered the prompt with an error or an unknown stop reason.
     Error {
-        /// Absent in what was written before causes were told apart.
+        /// Absent in journals from before causes were recorded.
         #[serde(default)]
         cause: ErrorCause,
         message: String,
     },
 }
 
-/// What kind of error ended a turn, where it can be known.
+/// The kind of the error that ended a turn, if known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ErrorCause {
     /// The agent is not logged in, or its key is refused.
     Auth,
-    /// A limit of the provider, until a time where it says so.
+    /// A limit of the provider, with its end if known.
     Quota { until: Option<Timestamp> },
-    /// The provider could not or would not answer.
+    /// The provider failed or refused to answer.
     Model,
     #[default]
     Other,
@@ -245,12 +245,12 @@ pub enum ErrorCause {
 pub struct Exit {
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// The end of what it wrote to standard error.
+    /// The end of its standard error.
     pub stderr: String,
 }
 
 impl Exit {
-    /// Nobody saw it end: it went down with the machine, or with those who should have watched it.
+    /// Returns whether its end was not observed: it was lost with the machine or its supervisor.
     pub fn is_lost(&self) -> bool {
         self.code.is_none() && self.signal.is_none()
     }

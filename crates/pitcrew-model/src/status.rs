@@ -1,4 +1,4 @@
-//! The lifecycles: which state may follow which. Everything else is rejected, and nothing changes.
+//! The lifecycles: which state may follow which. Any other transition is rejected.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ macro_rules! status {
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$state),*];
 
-            /// The states that may follow this one.
+            /// Returns the states that may follow this one.
             pub fn followers(self) -> &'static [Self] {
                 match self { $(Self::$state => &[$(Self::$next),*]),* }
             }
@@ -32,7 +32,7 @@ macro_rules! status {
 }
 
 status!(
-    /// Where a plan stands.
+    /// The status of a plan.
     PlanStatus {
         Draft = "draft" => [AwaitingApproval, Active, Cancelled],
         Clarifying = "clarifying" => [Decomposing, Cancelled],
@@ -50,13 +50,13 @@ status!(
 );
 
 status!(
-    /// Where a task stands. "Retrying" is what people call an attempt after the first.
+    /// The status of a task. "Retrying" is an attempt after the first.
     TaskStatus {
-        /// Waits for dependencies, for its back-off or to be deployed.
+        /// Waits for dependencies, for its back-off or for its deployment.
         Pending = "pending" => [Queued, Blocked, Failed, Cancelled],
         /// Ready; waits for a slot or a region.
         Queued = "queued" => [Starting, Pending, Blocked, Failed, Cancelled],
-        /// A dependency ended without being completed.
+        /// A dependency ended without completion.
         Blocked = "blocked" => [Pending, Cancelled],
         Starting = "starting" => [Running, Pending, Failed, Cancelled],
         Running = "running" => [Verifying, Pending, Failed, Cancelled],
@@ -71,16 +71,16 @@ status!(
 );
 
 status!(
-    /// Where a worker stands.
+    /// The status of a worker.
     WorkerStatus {
         Created = "created" => [Starting, Killed, Failed],
         Starting = "starting" => [Running, Failed, Killed],
         Running = "running" => [WaitingInput, WaitingPermission, WaitingQuota, WaitingSubtasks, Paused, Completed, Failed, Killed],
         WaitingInput = "waiting_input" => [Running, Paused, Completed, Failed, Killed],
         WaitingPermission = "waiting_permission" => [Running, WaitingQuota, Paused, Completed, Failed, Killed],
-        /// A limit of its provider is used up; it goes on when that is over.
+        /// Waits for the end of a provider limit.
         WaitingQuota = "waiting_quota" => [Running, Completed, Failed, Killed],
-        /// What it has handed out goes on without it.
+        /// Waits for its sub-tasks.
         WaitingSubtasks = "waiting_subtasks" => [Running, Completed, Failed, Killed],
         Paused = "paused" => [Running, WaitingInput, WaitingPermission, Completed, Failed, Killed],
         Completed = "completed" => [],
@@ -90,19 +90,19 @@ status!(
 );
 
 status!(
-    /// Where a request stands: who decides it, or what was decided.
+    /// The status of a request.
     RequestStatus {
         AtUser = "at_user" => [Approved, Denied, Answered, Withdrawn, Expired],
         Approved = "approved" => [],
         Denied = "denied" => [],
         Answered = "answered" => [],
-        /// What it was asked for is gone: its worker ended or its plan was cancelled.
+        /// No longer needed: its worker ended or its plan was cancelled.
         Withdrawn = "withdrawn" => [],
-        /// Nobody decided in time: what the limits say holds.
+        /// Not decided in time. The configured default applies.
         Expired = "expired" => [],
-        /// A sub-task asks for more than it was given.
+        /// A sub-task requests a permission that it does not have.
         Requested = "requested" => [AtParent, AtOrchestrator],
-        /// The worker that the sub-task works for holds it, and decides.
+        /// The parent of the sub-task decides.
         AtParent = "at_parent" => [AtOrchestrator, Approved, Denied, Withdrawn],
         /// The matrix decides.
         AtOrchestrator = "at_orchestrator" => [AtUser, Approved, Denied],
@@ -110,37 +110,37 @@ status!(
 );
 
 status!(
-    /// Where a message stands.
+    /// The status of a message.
     MessageStatus {
-        /// Waits for its reader. The orchestrator and people have read it at once.
+        /// Unread. The orchestrator and people read messages at once.
         Queued = "queued" => [Delivered, Processed, Dead, Expired],
-        /// In the prompt of a turn that goes on.
+        /// In the prompt of the current turn.
         Delivered = "delivered" => [Processed, Queued, Dead],
-        /// The turn ended well.
+        /// The turn succeeded.
         Processed = "processed" => [],
-        /// Nobody will read it.
+        /// It will never be read.
         Dead = "dead" => [],
         Expired = "expired" => [],
     }
 );
 
 status!(
-    /// Where the landing of a plan stands.
+    /// The status of the landing of a plan.
     LandingStatus {
         None = "none" => [Review, Merging, Abandoned],
         Review = "review" => [Merging, Abandoned, None],
         Merging = "merging" => [Merged, Conflict, None],
         Conflict = "conflict" => [Merging, Abandoned, None],
-        /// In the base branch, or at a branch of its own where the base could not be moved.
+        /// On the base branch, or on a branch of its own if the base could not be moved.
         Merged = "merged" => [Cleaned, None],
         Cleaned = "cleaned" => [None],
-        /// Nobody wants it. It can still be had.
+        /// Discarded. It can still be landed.
         Abandoned = "abandoned" => [Review, Merging, None],
     }
 );
 
 impl PlanStatus {
-    /// Nothing of it runs or waits to run.
+    /// Returns whether no work of the plan runs or waits to run.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
     }
@@ -153,19 +153,19 @@ impl MessageStatus {
 }
 
 impl TaskStatus {
-    /// It will not go on by itself.
+    /// Returns whether the task does not continue by itself.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Partial | Self::Failed | Self::Cancelled)
     }
 
-    /// An attempt of it is open.
+    /// Returns whether an attempt of the task is open.
     pub fn in_attempt(self) -> bool {
         matches!(self, Self::Starting | Self::Running | Self::Verifying | Self::Integrating)
     }
 }
 
 impl RequestStatus {
-    /// Nobody has decided it yet.
+    /// Returns whether the request is undecided.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Requested | Self::AtParent | Self::AtOrchestrator | Self::AtUser)
     }
@@ -176,7 +176,7 @@ impl WorkerStatus {
         matches!(self, Self::Completed | Self::Failed | Self::Killed)
     }
 
-    /// Parked: it keeps its session and its region, and frees its slot.
+    /// Returns whether the worker is parked: it keeps its session and its region, but not its slot.
     pub fn is_parked(self) -> bool {
         matches!(
             self,
@@ -215,7 +215,7 @@ mod tests {
         .assert_eq(&table);
     }
 
-    /// S0-071: what the table does not name is illegal.
+    /// S0-071: a transition that is not in the table is illegal.
     #[test]
     fn a_completed_task_never_moves_again() {
         for next in TaskStatus::ALL {
@@ -225,7 +225,7 @@ mod tests {
 
     /// S0-132: cancel is legal from every state that has not ended.
     #[test]
-    fn everything_that_goes_on_can_be_cancelled() {
+    fn every_open_state_can_be_cancelled() {
         for from in TaskStatus::ALL.iter().filter(|it| !it.has_ended()) {
             assert!(from.may_become(TaskStatus::Cancelled), "{from}");
         }
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// S1-058: there is a way back from every parked state.
+    /// S1-058: every parked state can return to running.
     #[test]
     fn a_parked_worker_can_run_again() {
         for from in WorkerStatus::ALL.iter().filter(|it| it.is_parked()) {

@@ -1,7 +1,7 @@
-//! What a worker hands to others: sub-tasks, what they may do, and what comes back.
+//! Sub-tasks: their delegation, workspace and result.
 //!
-//! A sub-task is a task with a parent. Its machine, attempts, workers, usage and failures are those
-//! of every task; what is different is here.
+//! A sub-task is a task with a parent. It has the same lifecycle, attempts, workers, usage and
+//! failures as every task. This module contains the differences.
 
 use crate::{AgentRef, AttemptId, Claim, Failure, Outcome, RepoPath, TaskId, TaskWork, limits};
 use alloc::{
@@ -15,22 +15,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 /// What makes a task a sub-task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegation {
-    /// The attempt that wants the result. When it ends, so does the sub-task.
+    /// The attempt that gets the result. When it ends, the sub-task ends too.
     pub parent: AttemptId,
     pub kind: SubtaskKind,
     /// 1 below a worker of a plan, 2 below that.
     pub depth: u32,
-    pub workspace: Workspace,
-    /// What it may change. Empty: what its parent may change.
+    pub workspace: WorkspaceMode,
+    /// The paths that it may change. Empty: those of its parent.
     pub target_files: Vec<RepoPath>,
-    /// Whether the parent asked to wait for it when it handed it out.
+    /// Whether the parent waits for it in the same call.
     pub blocking: bool,
     pub expected_output: String,
-    /// The first of those that were handed out together.
+    /// The first sub-task of the same call, if there are several.
     pub group: Option<u64>,
-    /// The mark of its result in the parent's prompt depends on it, so that nobody can know that mark.
+    /// The tag of its result in the parent's prompt depends on it. The sub-task never sees it.
     pub nonce: String,
-    /// The worker's own name for the call that handed it out.
+    /// The worker's idempotency key of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
 }
@@ -60,41 +60,41 @@ impl fmt::Display for SubtaskKind {
     }
 }
 
-/// Where a sub-task works.
+/// The workspace mode of a sub-task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Workspace {
-    /// In a state of its parent's work that it shares with others. What it writes there is lost.
+pub enum WorkspaceMode {
+    /// A copy of the parent's work, shared with other readers. Changes are discarded.
     #[default]
     ReadOnly,
-    /// In a checkout of its own that begins as its parent's. The parent pulls what it wants of it.
+    /// Its own copy of the parent's checkout. The parent pulls the changes.
     Isolated,
-    /// In its parent's checkout, on files that nobody else works on meanwhile.
+    /// The parent's checkout, on files that no other worker changes meanwhile.
     Shared,
 }
 
-/// What an agent may do with the checkout that it is in.
+/// The rights of an agent in its checkout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stay {
-    /// It is its own, and nobody else is there.
+pub enum CheckoutRole {
+    /// The only worker in its own checkout.
     #[default]
     Owner,
-    /// It is that of whoever asked it, who is there too: it changes what it was given.
+    /// A guest in its parent's checkout: it changes only its target files.
     Guest,
-    /// It changes nothing. Others may read there too.
+    /// A reader: it changes nothing.
     Reader,
 }
 
-impl Stay {
+impl CheckoutRole {
     pub fn is_owner(&self) -> bool {
         *self == Self::Owner
     }
 }
 
-impl Workspace {
-    /// Whether it works in a checkout that is not its own: nothing is taken from there, and nobody
-    /// removes it.
+impl WorkspaceMode {
+    /// Returns whether it uses another attempt's checkout: no work is collected from there, and it
+    /// is not removed.
     pub fn is_borrowed(self) -> bool {
         match self {
             Self::ReadOnly | Self::Shared => true,
@@ -103,7 +103,7 @@ impl Workspace {
     }
 }
 
-impl fmt::Display for Workspace {
+impl fmt::Display for WorkspaceMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::ReadOnly => "read_only",
@@ -113,7 +113,7 @@ impl fmt::Display for Workspace {
     }
 }
 
-/// What a worker asks for.
+/// A sub-task as a worker requests it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubtaskSpec {
     #[serde(default)]
@@ -125,7 +125,7 @@ pub struct SubtaskSpec {
     #[serde(default)]
     pub model: Option<String>,
     #[serde(default)]
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     #[serde(default)]
     pub target_files: Vec<RepoPath>,
     #[serde(default = "attempts_default")]
@@ -142,16 +142,16 @@ fn timeout_default() -> u64 {
     limits::TASK_TIMEOUT_MS_DEFAULT
 }
 
-/// What a worker hands in besides its summary.
+/// The output of a worker besides its summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskOutput {
-    /// A file that holds the result.
+    /// A file with the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<RepoPath>,
-    /// JSON text, for whoever asked for a structured result.
+    /// JSON text, if a structured result was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
-    /// What it could not do for want of permission.
+    /// Actions for which it lacked permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions_requested: Vec<String>,
 }
@@ -162,7 +162,7 @@ impl TaskOutput {
     }
 }
 
-/// What a parent gets of a sub-task that has ended, whichever way it did.
+/// The result of a sub-task, as its parent gets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubtaskResult {
     pub task: TaskId,
@@ -172,7 +172,7 @@ pub struct SubtaskResult {
     pub metadata: Option<String>,
     pub permissions_requested: Vec<String>,
     pub error: Option<String>,
-    /// Files that it changed in a checkout of its own, and that its parent has not taken over.
+    /// The number of files changed in its own checkout that its parent has not pulled.
     #[serde(default, skip_serializing_if = "is_none")]
     pub files_count: u64,
 }
@@ -183,8 +183,8 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl SubtaskResult {
-    /// Of what its last attempt said and came to. One that never began was cancelled or failed before.
-    /// Of what has failed nothing can be taken over, whatever it changed.
+    /// Built from the report and the end of the last attempt, if there was one. A failed sub-task
+    /// has no changes to pull.
     pub fn new(
         task: TaskId,
         status: Outcome,
@@ -208,7 +208,7 @@ impl SubtaskResult {
         }
     }
 
-    /// How much it changed; nothing where it did not.
+    /// Describes the changes; none if nothing was changed.
     pub fn changed(&self) -> Option<String> {
         match self.files_count {
             0 => None,
@@ -217,31 +217,31 @@ impl SubtaskResult {
         }
     }
 
-    /// Whether the error says already what the sub-task said: why it gave up.
-    pub fn is_told(&self) -> bool {
+    /// Returns whether the error already contains the summary of an agent that gave up.
+    pub fn error_has_output(&self) -> bool {
         let said = self.output.trim();
         self.error.as_deref().is_some_and(|it| it.contains(said))
     }
 }
 
-/// How a wait for sub-tasks came to its end.
+/// Why a wait for sub-tasks ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AwaitEnd {
     AllEnded,
-    /// What there is is told; the others go on.
+    /// The time is over. The sub-tasks continue.
     TimedOut,
-    /// The turn in which it was asked is over, so nobody waits for the answer.
+    /// The turn of the call has ended.
     TurnOver,
-    /// One of them asks for something that its parent may decide.
+    /// A sub-task requests something that its parent may decide.
     ChildAsks,
-    /// Another worker asks it something, and waits for the answer.
+    /// Another worker asked it a question.
     Questioned,
-    /// The worker has called again: nobody waits for this answer any more.
+    /// The worker made a new call.
     Replaced,
 }
 
-/// A sub-task as people and agents name it: `subtask-41`.
+/// The name of a sub-task for people and agents: `subtask-41`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubtaskName(pub TaskId);
 
@@ -251,7 +251,7 @@ impl fmt::Display for SubtaskName {
     }
 }
 
-/// A task as people and agents name it: `task-7`, or `subtask-41` where somebody handed it out.
+/// The name of a task for people and agents: `task-7`, or `subtask-41` for a sub-task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskName {
     pub task: TaskId,
@@ -278,7 +278,7 @@ impl<'de> Deserialize<'de> for TaskName {
     }
 }
 
-/// Several of them, as a list in words.
+/// Several sub-tasks as a list.
 #[derive(Clone, Copy, Debug)]
 pub struct SubtaskNames<'a>(pub &'a [TaskId]);
 
@@ -296,9 +296,9 @@ impl fmt::Display for SubtaskNames<'_> {
 mod tests {
     use super::*;
 
-    /// S1-036: people and agents know a sub-task by a name of its own.
+    /// S1-036: a sub-task has a name of its own.
     #[test]
-    fn a_subtask_is_found_by_both_of_its_names() {
+    fn both_names_of_a_subtask_are_parsed() {
         assert_eq!(SubtaskName(TaskId(41)).to_string(), "subtask-41");
         for name in ["subtask-41", "task-41"] {
             assert_eq!(name.parse(), Ok(TaskId(41)), "{name}");
@@ -308,9 +308,9 @@ mod tests {
         }
     }
 
-    /// S4-036, S4-161: text, a file, structured data, and why it did not work out.
+    /// S4-036, S4-161: text, a file, structured data and the error.
     #[test]
-    fn a_result_says_all_there_is() {
+    fn a_result_contains_all_outputs() {
         let claim = (Claim::Partial, String::from("half of it"));
         let output = TaskOutput {
             file: RepoPath::parse("docs/plan.md").ok(),

@@ -1,4 +1,4 @@
-//! Cutting and naming text, and errors in words.
+//! Cutting, comparing and naming text; error chains.
 
 use alloc::{
     string::{String, ToString},
@@ -7,7 +7,7 @@ use alloc::{
 };
 use core::{error::Error, iter};
 
-/// The longest prefix of at most `bytes_max` bytes that ends at a character boundary.
+/// Returns the longest prefix of at most `bytes_max` bytes that ends at a character boundary.
 pub fn cut(text: &str, bytes_max: usize) -> &str {
     if text.len() <= bytes_max {
         return text;
@@ -19,7 +19,7 @@ pub fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..end]
 }
 
-/// The longest suffix of at most `bytes_max` bytes that begins at a character boundary.
+/// Returns the longest suffix of at most `bytes_max` bytes that begins at a character boundary.
 pub fn tail(text: &str, bytes_max: usize) -> &str {
     if text.len() <= bytes_max {
         return text;
@@ -31,7 +31,8 @@ pub fn tail(text: &str, bytes_max: usize) -> &str {
     &text[start..]
 }
 
-/// A name that is safe in a path, a branch and a shell: lower-case letters, digits and dashes.
+/// Returns a name that is safe in a path, a branch and a shell: lower-case letters, digits and
+/// dashes.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for character in text.chars() {
@@ -48,12 +49,12 @@ pub fn slug(text: &str) -> String {
     if slug.is_empty() { String::from("x") } else { slug }
 }
 
-/// Everything that led to an error, the nearest cause first.
+/// Returns the causes of an error, the nearest first.
 pub fn causes(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     iter::successors(error.source(), |it| (*it).source())
 }
 
-/// An error with everything that led to it, in one line.
+/// Formats an error with its causes on one line.
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     for cause in causes(error) {
@@ -63,15 +64,15 @@ pub fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Whether a character makes what follows it be read from the other side.
-pub fn turns_text_around(character: char) -> bool {
+/// Returns whether a character reverses the direction of the text after it.
+pub fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a character is not seen but changes how others are: it turns text around, has no width,
-/// separates lines or is a tag.
+/// Returns whether a character is invisible but changes how others are displayed: it changes the
+/// direction, has no width, separates lines or is a tag.
 pub fn deceives(character: char) -> bool {
-    turns_text_around(character)
+    is_bidi_control(character)
         || matches!(
             character,
             '\u{ad}'
@@ -86,7 +87,7 @@ pub fn deceives(character: char) -> bool {
         )
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one to the other.
+/// Returns the edit distance: insertions, deletions, replacements and swaps of neighbours.
 pub fn distance(left: &str, right: &str) -> usize {
     let left: Vec<char> = left.chars().take(crate::limits::NAME_BYTES_MAX).collect();
     let right: Vec<char> = right.chars().collect();
@@ -131,7 +132,7 @@ mod tests {
     struct Failed(&'static str, #[source] Option<alloc::boxed::Box<Failed>>);
 
     #[test]
-    fn an_error_is_told_with_its_causes() {
+    fn an_error_is_formatted_with_its_causes() {
         let cause = |it| Some(alloc::boxed::Box::new(it));
         let error = Failed("a", cause(Failed("b", cause(Failed("c", None)))));
         assert_eq!(chain(&error), "a failed: b failed: c failed");
@@ -139,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_deceives() {
+    fn invisible_characters_deceive() {
         for character in ['\u{ad}', '\u{200b}', '\u{2028}', '\u{202e}', '\u{2069}', '\u{e0041}'] {
             assert!(deceives(character), "{}", character.escape_unicode());
         }
         assert!("grün 日本 \u{1f600}\u{301}".chars().all(|it| !deceives(it)));
-        assert!(turns_text_around('\u{202e}') && !turns_text_around('\u{200d}'));
+        assert!(is_bidi_control('\u{202e}') && !is_bidi_control('\u{200d}'));
     }
 
     #[test]
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swap_counts_once() {
+    fn a_swap_counts_as_one_edit() {
         assert_eq!(distance("form", "from"), 1);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("abc", "abc"), 0);

@@ -1,9 +1,9 @@
-//! Time as the runtime tells it.
+//! Time, as passed in by the runtime.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since the epoch, as told by the runtime. There is no `now()`.
+/// Milliseconds since the epoch, as passed in by the runtime. There is no `now()`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -16,7 +16,7 @@ impl Timestamp {
         Self(self.0.saturating_add(milliseconds))
     }
 
-    /// Milliseconds from `earlier` to here; 0 when the clock went backwards.
+    /// Returns the milliseconds since `earlier`; 0 if the clock went backwards.
     pub fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

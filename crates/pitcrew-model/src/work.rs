@@ -1,28 +1,28 @@
-//! What drivers found out.
+//! Results of git steps and usage of models, as drivers report them.
 
 use crate::CommitId;
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
-/// What a plan starts from.
+/// The start of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanBase {
     /// The branch to land on; absent on a detached HEAD.
     pub branch: Option<String>,
-    /// The commit the user had.
+    /// The commit that the user had checked out.
     pub tip: CommitId,
-    /// What the tasks start from: the tip, or a snapshot of the user's uncommitted work on top of it.
+    /// Where the tasks start: the tip, or a snapshot of the uncommitted work on top of it.
     pub start: CommitId,
-    /// Uncommitted paths in the snapshot; 0 when the tree was clean.
+    /// Uncommitted paths in the snapshot; 0 if the tree was clean.
     pub dirty_count: u64,
-    /// Things a person should know: a shallow source, submodules left out.
+    /// Notes for a person: a shallow source, omitted submodules.
     pub notes: Vec<String>,
 }
 
-/// The work of an attempt, as it came through the gate.
+/// The work of an attempt that passed the gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Equal to the attempt's start where nothing was changed.
+    /// Equal to the start of the attempt if nothing was changed.
     pub commit: CommitId,
     pub files_count: u64,
     pub insertions: u64,
@@ -31,7 +31,7 @@ pub struct Work {
     pub files: Vec<FileChange>,
 }
 
-/// The state of a checkout, kept while its attempt went on. Nobody has judged it.
+/// The state of a checkout during an attempt. It did not pass the gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     pub commit: CommitId,
@@ -51,7 +51,7 @@ pub struct FileChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
     pub command: String,
-    /// Absent: killed at the time-out.
+    /// Absent if it was killed at its timeout.
     pub code: Option<i32>,
     pub output: String,
     pub took_ms: u64,
@@ -63,7 +63,7 @@ impl CheckResult {
     }
 }
 
-/// What the work of a plan became in the user's repository.
+/// The landed work of a plan in the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
     pub commit: CommitId,
@@ -78,11 +78,11 @@ pub struct Landing {
 pub enum LandedAt {
     /// The base branch was moved there by fast-forward.
     Base { branch: String },
-    /// The base branch was left alone; the merge is at a branch of its own.
+    /// The base branch was not moved. The merge is on a branch of its own.
     Side { branch: String, reason: String },
 }
 
-/// Tokens and money of model calls. Whole numbers: sums must be exact.
+/// Tokens and cost of model calls. Integers, because sums must be exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     pub tokens_in: u64,
@@ -95,7 +95,7 @@ pub struct Usage {
 impl Usage {
     pub const NONE: Self = Self { tokens_in: 0, tokens_out: 0, tokens_cached: 0, cost_micros: 0 };
 
-    /// What counts against a cap. Tokens that were read from a cache are told apart and cost little.
+    /// Returns what counts against a cap. Tokens read from a cache do not count.
     pub fn of(&self, measure: crate::Measure) -> u64 {
         match measure {
             crate::Measure::Tokens => self.tokens_in.saturating_add(self.tokens_out),
@@ -103,7 +103,7 @@ impl Usage {
         }
     }
 
-    /// The sum with one of its parts grown from `before` to `now`.
+    /// Returns the sum after one of its parts has grown from `before` to `now`.
     #[must_use]
     pub fn grown(self, before: Self, now: Self) -> Self {
         let grown =
@@ -116,7 +116,7 @@ impl Usage {
         }
     }
 
-    /// What is left of these without those.
+    /// Returns the difference, at least zero.
     #[must_use]
     pub fn without(self, others: Self) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Usage {
         }
     }
 
-    /// The larger of each. What was counted once is not taken back.
+    /// Returns the larger of each part. Reported usage never shrinks.
     #[must_use]
     pub fn at_least(self, other: Self) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Usage {
         }
     }
 
-    /// The sum. What agents report is not believed: it may be huge, and must not break anything.
+    /// Returns the sum. It saturates, because agents may report huge numbers.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What others wrote: paths, ids and stored lines are read or refused, and mean one thing only.
+//! Foreign bytes: paths, ids and stored lines are parsed or refused, and have one meaning.
 
 use pitcrew_model::{
     AttemptId, Command, Effect, EffectId, Entry, Event, PlanId, RepoPath, RequestId, TaskId,
@@ -9,7 +9,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt::Debug, fs, path::Path, str::FromStr};
 
 #[test]
-fn any_path_is_refused_or_normal() {
+fn paths_are_refused_or_normalised() {
     corpus!("path").check(1_000, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         for parsed in [RepoPath::parse(&text), RepoPath::parse_prefix(&text)] {
@@ -49,7 +49,7 @@ fn try_id<T: FromStr + ToString + Serialize + DeserializeOwned + PartialEq + Deb
 }
 
 #[test]
-fn any_id_is_refused_or_one_number() {
+fn ids_are_refused_or_one_number() {
     corpus!("id").check(1_000, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         try_id::<TaskId>(&text);
@@ -63,7 +63,7 @@ fn any_id_is_refused_or_one_number() {
     });
 }
 
-/// What is understood is written as something that is understood the same.
+/// A parsed value is written as a line that parses to the same value.
 fn try_stored<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8]) {
     match serde_json::from_slice::<T>(bytes) {
         Ok(value) => {
@@ -76,7 +76,7 @@ fn try_stored<T: Serialize + DeserializeOwned + PartialEq + Debug>(bytes: &[u8])
 }
 
 #[test]
-fn any_stored_line_is_understood_or_refused() {
+fn stored_lines_are_parsed_or_refused() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let lines = ["event", "effect", "effect_result", "command", "entry", "failure"]
         .map(|it| fs::read_to_string(golden.join(format!("{it}.ndjson"))).expect("golden lines"))

@@ -50,7 +50,7 @@ impl Boot {
         let held = live.into_iter().map(|it| {
             let attempt = &state.attempts[it.attempt];
             let agent = &state.tasks[attempt.task].spec.agent;
-            let reach = pitcrew_kernel::reach(state, it.id);
+            let reach = pitcrew_kernel::worker_access(state, it.id);
             PreviousAgent {
                 reach,
                 worker: it.id,

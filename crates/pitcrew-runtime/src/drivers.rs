@@ -15,7 +15,7 @@ use crate::{Handle, log::Log, panic_message};
 use futures::FutureExt;
 use oracle::Consult;
 use pitcrew_git::PullWork;
-use pitcrew_kernel::Reach;
+use pitcrew_kernel::WorkerAccess;
 use pitcrew_model::{AttemptId, Effect, EffectId, EffectResult, Reads, Signal, WorkerId};
 use pitcrew_process::Cancel;
 use pitcrew_writer::{Order, Scope, Subject};
@@ -174,7 +174,7 @@ async fn work(
             };
             match unseen {
                 Ok(unseen) => {
-                    let reach = Reach { zone, sees, stay };
+                    let reach = WorkerAccess { zone, sees, stay };
                     let wanted = SpawnRequest { backend, model, reach, unseen };
                     agents.start(id, worker, attempt, &wanted, &path).await
                 }

@@ -11,8 +11,8 @@ use crate::{
     network::Lookup,
 };
 use pitcrew_config::{BackendSettings, WorkspaceDirs, WorkspaceId, private_dir};
-use pitcrew_kernel::Reach;
-use pitcrew_model::{AttemptId, Backend, EffectId, Exit, Failure, Stay, Zone, limits};
+use pitcrew_kernel::WorkerAccess;
+use pitcrew_model::{AttemptId, Backend, CheckoutRole, EffectId, Exit, Failure, Zone, limits};
 use pitcrew_process::{Policy, Tier, remove_tree};
 use std::{
     collections::BTreeMap,
@@ -93,7 +93,7 @@ async fn meet(
     let which = SpawnRequest {
         backend: Backend::Program { name: name.to_owned() },
         model: None,
-        reach: Reach { zone: Zone::default(), sees: Vec::new(), stay: Stay::Owner },
+        reach: WorkerAccess { zone: Zone::default(), sees: Vec::new(), stay: CheckoutRole::Owner },
         unseen: Vec::new(),
     };
     // With the user's own state: the user runs this to check that the agent works.

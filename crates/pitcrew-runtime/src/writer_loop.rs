@@ -13,7 +13,7 @@ use crate::{
 use pitcrew_kernel::{State, next_due};
 use pitcrew_model::{Seq, Timestamp};
 use pitcrew_store::Journal;
-use pitcrew_writer::{Committed, Order, Writer, is_said_once, over};
+use pitcrew_writer::{Committed, Order, Writer, must_retry, over};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -133,7 +133,7 @@ fn reply(batch: Vec<Envelope>, committed: Committed, before: Seq) -> Vec<Envelop
                 seq: Seq(before.0 + range.end as u64),
                 entries: entries[range].to_vec(),
             }))),
-            Reply::Ignore if !is_stored && is_said_once(&envelope.body) => again.push(envelope),
+            Reply::Ignore if !is_stored && must_retry(&envelope.body) => again.push(envelope),
             Reply::Ignore => {}
         }
     }

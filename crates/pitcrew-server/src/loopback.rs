@@ -20,7 +20,7 @@ use axum::{
 };
 use pitcrew_api::paths;
 use pitcrew_mcp::{
-    Guest, HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http,
+    ClientKind, HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http,
 };
 use pitcrew_runtime::{OpenTools, ToolsAt};
 use serde_json::Value;
@@ -148,10 +148,10 @@ struct CallerTools {
 }
 
 impl Orchestrator for CallerTools {
-    fn guest(&self) -> Guest {
+    fn client_kind(&self) -> ClientKind {
         match self.caller {
-            Caller::Worker { .. } => Guest::Worker,
-            Caller::Client => Guest::Client,
+            Caller::Worker { .. } => ClientKind::Worker,
+            Caller::Client => ClientKind::Client,
         }
     }
 

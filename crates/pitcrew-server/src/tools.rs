@@ -106,17 +106,19 @@ impl Calling<'_> {
         let known = known.join(", ");
         let Some(name) = wanted else {
             let name = text::cut(name, limits::NAME_BYTES_MAX);
-            return Err(Refused::Told(format!("there is no tool `{name}`; there are: {known}")));
+            return Err(Refused::Told(format!(
+                "there is no tool `{name}`; your tools are: {known}"
+            )));
         };
         let why = match self.caller.role(self.doors).await {
             Role::Subtask { spawning: Spawning::Refused }
                 if matches!(name, SPAWN_SUBTASK | SPAWN_PARALLEL_SUBTASKS) =>
             {
-                ": you are as deep as sub-tasks go here (`subtask_depth` of the permissions), or these leave no room for them; do this part yourself"
+                ": the permissions do not allow more sub-tasks at this depth (`subtask_depth`); do this part yourself"
             }
             Role::Worker { .. } | Role::Subtask { .. } | Role::Client { .. } => "",
         };
-        Err(Refused::Told(format!("`{name}` is not for you{why}; there are: {known}")))
+        Err(Refused::Told(format!("you cannot use `{name}`{why}; your tools are: {known}")))
     }
 
     /// Sends a command on behalf of the caller.

@@ -1,27 +1,27 @@
-//! Agents: processes that outlive the orchestrator, say what they like, and die when they like.
+//! Agents: processes that outlive the orchestrator, report anything, and exit at any time.
 
 use pitcrew_model::{AttemptId, EffectId, StopReason, Usage};
 use std::collections::BTreeMap;
 
-/// The process of a worker, or what is known of it after its end.
+/// The process of a worker, or what remains after its end.
 #[derive(Debug)]
 pub struct Agent {
     pub attempt: AttemptId,
     pub alive: bool,
-    /// We have ended it, or are about to: it is not started any more, and its end is not told.
+    /// It was stopped, or is about to be: it is not started again, and its end is not reported.
     pub stopped: bool,
-    /// The turn it is in.
+    /// Its open turn.
     pub turn: Option<EffectId>,
-    /// How its turns ended. Kept where a new orchestrator finds it.
+    /// The ends of its turns, kept for a new orchestrator.
     pub ended: BTreeMap<EffectId, (StopReason, Usage)>,
-    /// What it has told of its turn.
-    pub told: Usage,
-    /// Calls that wait for permission, as it described them.
+    /// The reported usage of its turn.
+    pub reported: Usage,
+    /// Its open permission requests.
     pub calls: Vec<(String, u64)>,
-    /// What its calls were answered.
+    /// The answers to its permission requests.
     pub answers: BTreeMap<String, Option<String>>,
     pub calls_count: u32,
-    /// What it has ever wanted to do.
+    /// All actions that it ever requested.
     pub wanted: Vec<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Agent {
             stopped: false,
             turn: None,
             ended: BTreeMap::new(),
-            told: Usage::NONE,
+            reported: Usage::NONE,
             calls: Vec::new(),
             answers: BTreeMap::new(),
             calls_count: 0,
@@ -41,16 +41,16 @@ impl Agent {
         }
     }
 
-    /// At its end it tells the whole once more.
+    /// Ends the turn with its total usage.
     pub fn end_turn(&mut self, stop: StopReason) {
-        self.end_turn_using(stop, self.told);
+        self.end_turn_using(stop, self.reported);
     }
 
     pub fn end_turn_using(&mut self, stop: StopReason, usage: Usage) {
         if let Some(turn) = self.turn.take() {
             self.ended.insert(turn, (stop, usage));
         }
-        self.told = Usage::NONE;
+        self.reported = Usage::NONE;
         self.calls.clear();
     }
 

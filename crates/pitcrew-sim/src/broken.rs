@@ -1,8 +1,8 @@
-//! How a broken invariant is reported: thrown, and caught where the schedule is run.
+//! Reports a broken invariant by a panic payload that the runner of the schedule catches.
 
 use std::{any::Any, panic::resume_unwind};
 
-/// An invariant that did not hold.
+/// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Its name, the same for every schedule that breaks it.
@@ -10,12 +10,12 @@ pub struct Broken {
     pub detail: String,
 }
 
-/// Ends the schedule. Not a panic: whoever runs it prints what is to be read.
+/// Ends the schedule. Not a panic with a message: the runner prints the report.
 pub fn throw(invariant: &str, detail: String) -> ! {
     resume_unwind(Box::new(Broken { invariant: invariant.into(), detail }))
 }
 
-/// Throws when the condition does not hold.
+/// Throws if the condition is false.
 macro_rules! hold {
     ($condition:expr, $invariant:literal, $($detail:tt)+) => {
         if !$condition {
@@ -26,7 +26,7 @@ macro_rules! hold {
 pub(crate) use hold;
 
 impl Broken {
-    /// What was thrown, or why the product itself panicked.
+    /// Returns the thrown invariant, or the panic of the product.
     pub fn from_payload(payload: Box<dyn Any + Send>) -> Self {
         let payload = match payload.downcast::<Self>() {
             Ok(broken) => return *broken,

@@ -1,10 +1,10 @@
-//! What happened in how many schedules' steps. A fault that never happens proves nothing.
+//! Counts how many steps of schedules had each fault. A fault that never happens tests nothing.
 
 use std::fmt;
 
 macro_rules! faults {
     ($($name:ident = $text:literal),* $(,)?) => {
-        /// Something that goes wrong, or comes at a bad time.
+        /// A fault, or an event at a bad time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fault { $($name),* }
 
@@ -24,7 +24,7 @@ faults!(
     TornTail = "crashes with a torn record",
     UnsyncedLost = "crashes that lose an unsynced record",
     UnsyncedKept = "crashes that keep an unsynced record",
-    CrashAfter = "crashes before anybody was told",
+    CrashAfter = "crashes before the acknowledgement",
     DiskFull = "appends to a full disk",
     DiskReadOnly = "appends to a read-only disk",
     DiskBusy = "appends to a locked journal",
@@ -32,7 +32,7 @@ faults!(
     ClockForward = "clock set forward",
     SharedAppend = "appends of several inputs",
     ResultLost = "results lost in a crash",
-    ResultTwice = "results told twice",
+    ResultTwice = "results sent twice",
     DoneTwice = "effects ordered twice",
     Cut = "effects cut short",
     AgentDied = "agents that died",
@@ -48,9 +48,9 @@ faults!(
     LimitGivenUp = "limits of providers that were given up",
     LoginMissing = "agents that were not logged in",
     ModelFailed = "models that failed",
-    UsageTold = "usage told in the middle of a turn",
+    UsageTold = "usage reported during a turn",
     UsageLies = "usage that cannot be true",
-    UsageLate = "usage told when no turn was open",
+    UsageLate = "usage reported between turns",
     CapReached = "caps that were reached",
     CapWarned = "caps of which little was left",
     CapRaised = "caps that were raised",
@@ -80,19 +80,19 @@ faults!(
     Granted = "approvals that reach further than once",
     GrantUsed = "calls that a grant covers",
     Revoked = "grants revoked",
-    Expired = "requests that nobody decided in time",
+    Expired = "requests that expired",
     MatrixChanged = "permissions that changed",
     ConfinementChanged = "machines that confine otherwise after a restart",
     SnapshotsDropped = "old snapshots dropped",
     Restored = "kept states restored",
     Limited = "limits changed",
-    HandedOut = "sub-tasks handed out",
-    HandedOutByClient = "sub-tasks handed out by a person's own agent",
+    HandedOut = "sub-tasks created",
+    HandedOutByClient = "sub-tasks created by a client",
     Orphaned = "sub-tasks that ended with their parent",
     WaitAnswered = "waits for sub-tasks that were answered",
     WaitTimedOut = "waits for sub-tasks that took too long",
     WaitLost = "waits for sub-tasks that ended with their turn",
-    ToldByTurn = "results of sub-tasks told with a turn",
+    ToldByTurn = "results of sub-tasks delivered with a turn",
     ParentDecided = "requests of sub-tasks that their parent decided",
     ParentPassed = "requests of sub-tasks that their parent left",
     WaitCut = "waits for sub-tasks that ended with a request",
@@ -101,7 +101,7 @@ faults!(
     MessageSent = "messages sent",
     MessageTwice = "messages sent twice",
     MessageBack = "messages whose turn failed",
-    MessageDead = "messages that nobody read",
+    MessageDead = "messages that were never read",
     MessageExpired = "messages that came too late",
     WaitCycle = "workers that waited for each other",
     QueryParked = "workers that waited for an owner without a slot",
@@ -112,9 +112,9 @@ faults!(
     QueryLate = "queries that were answered late",
     QueryPassedOn = "queries that went on to the next owner",
     QueryOverBudget = "queries over a budget",
-    QueryTimedOut = "queries that nobody answered in time",
-    QueryWithdrawn = "queries that nobody waited for",
-    QueryNotAvailable = "queries that nobody could answer",
+    QueryTimedOut = "queries that timed out",
+    QueryWithdrawn = "queries that were withdrawn",
+    QueryNotAvailable = "queries without an available owner",
 );
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub struct Counters {
     counts: Vec<u64>,
 }
 
-/// The states that somebody came by, as bits.
+/// The statuses that were reached, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     pub plans: u32,

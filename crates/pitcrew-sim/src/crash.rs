@@ -1,4 +1,4 @@
-//! The orchestrator dies, and another one goes on from what is on the disk.
+//! The orchestrator dies, and another one continues from the disk.
 
 use crate::{
     broken::hold,
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 const HOUR_MS: u64 = 3_600_000;
 
 impl World {
-    /// Dies now, or in the middle of the next append.
+    /// Dies now, or during the next append.
     pub fn crash(&mut self, dice: &mut Dice) {
         let death = match dice.below(6) {
             0 => {
@@ -45,21 +45,21 @@ impl World {
         self.disk.lock().death = Some(death.0);
     }
 
-    /// Everything that only the process knew is gone.
+    /// Drops everything that only the process knew.
     pub fn die(&mut self) {
         self.line(|| "       the orchestrator is dead".into());
         let live = self.writer.take().expect("only what lives dies").state().clone();
         self.inbox.clear();
         self.running.clear();
-        self.told.clear();
+        self.results_sent.clear();
         self.disk.lock().recover();
         self.boot(live);
     }
 
-    /// `live` is what the dead process had published.
+    /// `live` is the published state of the dead process.
     fn boot(&mut self, live: State) {
-        // The dice of a boot follow from what is on the disk, so that a boot is the same however
-        // it came about.
+        // The dice of a boot depend only on the disk, so that a boot is the same however it came
+        // about.
         let mut dice = Dice::new(self.disk.last().expect("the disk reads").0 ^ self.now.0);
         self.set_clock(&mut dice);
         let open = self.disk.open_effects().expect("the disk reads");
@@ -104,10 +104,14 @@ impl World {
         }
     }
 
-    /// Nothing that was acknowledged is missing, and the fold of the journal is the state.
+    /// Checks that nothing acknowledged is missing, and that the fold of the journal is the state.
     fn check_replay(&self, live: State, replayed: &State, entries: &[Entry]) {
-        let (told, found) = (self.acknowledged, replayed.seq.0);
-        hold!(found >= told, "acknowledged means durable", "{told} were told, {found} are there");
+        let (acknowledged, found) = (self.acknowledged, replayed.seq.0);
+        hold!(
+            found >= acknowledged,
+            "acknowledged means durable",
+            "{acknowledged} were acknowledged, {found} are there"
+        );
         let mut folded = live;
         for entry in entries.iter().filter(|it| it.seq > folded.seq.max(Seq(0))).collect::<Vec<_>>()
         {
@@ -116,7 +120,7 @@ impl World {
         hold!(folded == *replayed, "replay gives the state", "at {}", replayed.seq);
     }
 
-    /// The agents that went down with the orchestrator. One that was being started is started again.
+    /// Returns the agents that died with the orchestrator. One that was starting is started again.
     fn lost(&mut self, dice: &mut Dice, reissue: &Reissue) -> Vec<WorkerId> {
         let live: Vec<WorkerId> = self.state().live_workers().map(|it| it.id).collect();
         let machine_went_down = dice.one_in(3);
@@ -140,7 +144,7 @@ impl World {
         lost
     }
 
-    /// An agent that lives on waits for the answers to its calls: to those nobody heard of, and to
+    /// A live agent waits for the answers to its requests: those that were never received, and
     /// those that are being decided.
     fn ask_again(&mut self) {
         let mut asked = Vec::new();
@@ -157,7 +161,7 @@ impl World {
         }
     }
 
-    /// What is open is ordered again, once each, with what has cut it short since.
+    /// Repeats the open effects, once each, with their cancellations.
     fn reissue(&mut self, reissue: Reissue, open: &[(EffectId, Effect)], entries: &[Entry]) {
         reissue.send(|order| match order {
             Order::Do(id, effect) => {
@@ -189,9 +193,9 @@ impl World {
         Command::ApplySettings { agents_max, agents_live_max }
     }
 
-    /// A new process asks what time it is, and may hear anything.
+    /// A new process reads the clock, which may have jumped.
     pub fn set_clock(&mut self, dice: &mut Dice) {
-        // Now and then nobody comes back for weeks: what is kept gets old.
+        // Sometimes there is no orchestrator for weeks, so that snapshots get old.
         let by = if dice.one_in(6) { 20 * 24 * HOUR_MS } else { dice.below(HOUR_MS) };
         match dice.below(4) {
             0 => {
@@ -206,7 +210,7 @@ impl World {
         }
     }
 
-    /// One more death, to see that the last state is on the disk too.
+    /// One more crash, to check that the last state is on the disk.
     pub fn die_at_the_end(&mut self) {
         self.die();
         invariants::check(self);

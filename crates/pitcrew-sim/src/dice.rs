@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! Deterministic pseudo-random numbers.
 
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
@@ -13,7 +13,7 @@ impl Dice {
         mix(self.0)
     }
 
-    /// A number from 0 to `count` - 1.
+    /// Returns a number from 0 to `count` - 1.
     pub fn below(&mut self, count: u64) -> u64 {
         self.next() % count
     }
@@ -39,7 +39,7 @@ impl Dice {
     }
 }
 
-/// Neighbours become strangers (splitmix64).
+/// Mixes the bits (splitmix64).
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

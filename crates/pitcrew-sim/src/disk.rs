@@ -1,7 +1,7 @@
-//! A disk that loses what was not synced, tears what was being written, and fills up.
+//! A disk that loses what was not synced, tears the current write, and fills up.
 //!
-//! The journal on it is a log of records, one per append. A record counts when all of it is there:
-//! what is left of a torn one is thrown away when the log is opened again.
+//! The journal on it is a log of records, one per append. A record counts if it is complete: a torn
+//! one is dropped when the log is opened again.
 
 use crate::broken::hold;
 use pitcrew_model::{Effect, EffectId, Entry, Seq};
@@ -15,17 +15,17 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Disk {
     synced: MemoryJournal,
-    /// The effects that are open in it.
+    /// The open effects of the log.
     pub open: BTreeSet<EffectId>,
     /// The record that is being written, and how many of its parts are on the disk.
     unsynced: Option<(Batch, usize)>,
-    /// What the next append dies of.
+    /// The death of the process in the next append.
     pub death: Option<Death>,
-    /// Appends that are still refused, and how.
+    /// The number of appends that are still refused, and how.
     pub refusals: (u32, Refusal),
 }
 
-/// Where in an append the process dies.
+/// The position of the death in an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Death {
     BeforeWriting,
@@ -33,11 +33,11 @@ pub enum Death {
     Torn {
         parts: u8,
     },
-    /// The record is whole; nobody made sure of it, and it survived or not.
+    /// The record is complete but not synced, and survives or not.
     Unsynced {
         kept: bool,
     },
-    /// It is durable, and nobody was told.
+    /// The record is durable but not acknowledged.
     Synced,
 }
 
@@ -49,7 +49,7 @@ pub enum Refusal {
     Busy,
 }
 
-/// Thrown where the simulated process dies. No panic: nobody is told but whoever catches it.
+/// Thrown when the simulated process dies.
 pub struct Died;
 
 impl Disk {
@@ -97,7 +97,7 @@ impl Disk {
         AppendError { path: "simulated".into(), events_count: batch.entries.len(), kind }
     }
 
-    /// What a process that opens the log finds. A whole record at its end is taken, a torn one is not.
+    /// Opens the log: a complete record at its end is accepted, a torn one is not.
     pub fn recover(&mut self) {
         self.death = None;
         if let Some((batch, parts)) = self.unsynced.take()
@@ -108,11 +108,11 @@ impl Disk {
     }
 }
 
-/// The disk as a process has it open.
+/// The disk as an open file of a process.
 #[derive(Clone, Debug, Default)]
 pub struct OpenDisk(Arc<Mutex<Disk>>, Option<Strict>);
 
-/// Whoever appends what does not continue the journal has broken something.
+/// An append that does not continue the journal breaks an invariant.
 #[derive(Clone, Copy, Debug)]
 pub struct Strict;
 
@@ -121,7 +121,7 @@ impl OpenDisk {
         Self(Arc::default(), Some(Strict))
     }
 
-    /// A death in the middle of an append leaves the lock poisoned, and the disk as it should be.
+    /// A death during an append poisons the lock, and leaves the disk as it should be.
     pub fn lock(&self) -> MutexGuard<'_, Disk> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,7 +130,7 @@ impl OpenDisk {
 impl Journal for OpenDisk {
     fn append(&mut self, batch: &Batch) -> Result<(), AppendError> {
         let done = self.lock().append(batch);
-        // The writer would end the process.
+        // The real writer ends the process.
         if let (Err(error), Some(Strict)) = (&done, self.1) {
             let wrong = match error.kind {
                 AppendErrorKind::OutOfOrder { .. } | AppendErrorKind::Unannounced { .. } => true,

@@ -1,7 +1,7 @@
-//! How drivers carry out what the kernel orders: well, badly, twice, or in part.
+//! Drivers that carry out effects: correctly, with failures, twice, or in part.
 //!
-//! They keep the promises of the real ones: every order ends in one answer, and an order that comes
-//! again finds what the first one did.
+//! They keep the contract of the real ones: every effect ends in one result, and a repeated effect
+//! finds what the first one did.
 
 mod vault;
 mod sessions;
@@ -11,7 +11,7 @@ use crate::{counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{Effect, EffectId, EffectResult, Failure, OracleAnswer};
 use pitcrew_writer::Subject;
 
-/// Whether anything may go wrong.
+/// Whether faults are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     Any,
@@ -19,7 +19,7 @@ pub enum Mood {
 }
 
 impl World {
-    /// Goes on with one order; its answer waits to be taken.
+    /// Continues one effect. Its result waits to be delivered.
     pub fn drive(&mut self, id: EffectId, dice: &mut Dice, mood: Mood) {
         let Some(running) = self.running.remove(&id) else { return };
         let (effect, cut) = (&running.effect, running.cut);
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// The answer, or nothing where it takes longer.
+    /// Returns the result; none if it takes longer.
     fn carry_out(
         &mut self,
         id: EffectId,
@@ -49,7 +49,7 @@ impl World {
             Effect::PreparePlan { plan, .. } => self.prepare_plan(*plan, dice, fails),
             Effect::CheckBase { plan, checks, .. } => self.check_base(*plan, checks, fails),
             Effect::PrepareCheckout { attempt, start, place, .. } => {
-                // One that was cancelled meanwhile does not begin any more.
+                // An effect of an attempt that was cancelled meanwhile does not start.
                 let begins = self.state().attempts[*attempt].is_open();
                 if let Some(place) = place.as_ref().filter(|_| begins) {
                     self.git.must_be_there(place.parent, *attempt);
@@ -79,7 +79,7 @@ impl World {
                 self.integrate((*plan, *attempt), onto, merged, dice, fails)
             }
             Effect::Land { plan, head, .. } => {
-                // Few schedules come to a landing, so those that do have something to land against.
+                // Few schedules reach a landing, so these get conflicts often.
                 let fails = mood == Mood::Any && dice.one_in(2);
                 self.land(*plan, head, dice, fails)
             }
@@ -113,7 +113,7 @@ impl World {
     }
 }
 
-/// What an index knows: the thing itself, where it would be, or nothing.
+/// Returns an answer of the index: the symbol, its likely path, or nothing.
 fn any_answer(symbol: &str, dice: &mut Dice, fails: bool) -> OracleAnswer {
     if fails {
         return OracleAnswer::default();
@@ -123,7 +123,7 @@ fn any_answer(symbol: &str, dice: &mut Dice, fails: bool) -> OracleAnswer {
         return OracleAnswer { found: true, text, bytes_saved: 400, ..OracleAnswer::default() };
     }
     let places = ["core/a/x", "core/b/y", "core/z", "ui/w", "docs", "coreless/v"];
-    // Most are asked for at the same place by everybody.
+    // Most workers query the same paths.
     let place = match symbol {
         "One" => Some("core/a/x"),
         "Three" => Some("core/b/y"),

@@ -1,4 +1,4 @@
-//! Faults stop, drivers answer, people decide: then everything must come to its end, soon.
+//! Without faults everything must end soon: drivers answer and people decide.
 
 use crate::{broken::hold, dice::Dice, drivers::Mood, world::World};
 use pitcrew_kernel::next_due;
@@ -10,7 +10,7 @@ use pitcrew_store::Journal;
 
 const ROUNDS_MAX: u32 = 3_000;
 
-/// Takes what is left of a schedule to its end, and looks at the whole.
+/// Runs the rest of a schedule, and checks the end.
 pub fn finish(world: &mut World) {
     world.line(|| "> from here on nothing fails".into());
     world.disk.lock().refusals.0 = 0;
@@ -30,7 +30,7 @@ fn order(world: &mut World, command: Command) {
     world.flush();
 }
 
-/// Lets everybody do their duty until nobody has any left, and checks that all has ended.
+/// Runs everything until nothing is left to do, and checks that all has ended.
 fn settle_down(world: &mut World) {
     let (mut rounds, mut idle) = (0, 0);
     // A prompt is sent in one round and answered in the next.
@@ -128,7 +128,7 @@ fn time_passes(world: &mut World) {
     world.flush();
 }
 
-/// What began has ended, once.
+/// Checks that everything that began has ended once.
 fn check_journal(world: &World) {
     let ledger = &world.ledger;
     let tasks = ledger.tasks.len();

@@ -1,4 +1,4 @@
-//! A little git: what the drivers did to the vault, the checkouts and the user's branch.
+//! A simple git: the effects of the drivers on the vault, the checkouts and the user's branch.
 
 use crate::broken::hold;
 use pitcrew_model::{AttemptId, CommitId, PlanBase, PlanId, TaskId};
@@ -10,7 +10,7 @@ pub struct Git {
     pub checkouts: BTreeMap<AttemptId, Checkout>,
     commits: BTreeSet<CommitId>,
     snapshots: BTreeMap<AttemptId, Vec<CommitId>>,
-    /// What was verified: on top of what, and as what.
+    /// Verified commits: the attempt, the base and the merge.
     verified: BTreeSet<(AttemptId, CommitId, CommitId)>,
     next: u64,
 }
@@ -21,17 +21,17 @@ pub struct Branch {
     pub base: PlanBase,
     pub head: CommitId,
     pub integrated: BTreeSet<TaskId>,
-    /// The head that is in the user's branch, and the merge it became there.
+    /// The landed head, and its merge in the user's branch.
     pub landed: Option<(CommitId, CommitId)>,
 }
 
 #[derive(Debug)]
 pub struct Checkout {
-    /// Changes that the agent made.
+    /// Changes of the agent.
     pub written: u32,
-    /// Of these, in the vault.
+    /// Those of them that are in the vault.
     pub saved: u32,
-    /// The driver has been asked to save, and said how it went.
+    /// The driver tried to save, and reported the result.
     pub tried: bool,
     pub there: bool,
 }
@@ -45,14 +45,10 @@ impl Git {
     }
 
     pub fn must_know(&self, commit: &CommitId, what: &str) {
-        hold!(
-            self.commits.contains(commit),
-            "drivers are told commits that exist",
-            "{what} {commit}"
-        );
+        hold!(self.commits.contains(commit), "drivers get commits that exist", "{what} {commit}");
     }
 
-    /// The same again where it was done before and nobody heard of it.
+    /// Repeats the result of an earlier effect that was lost.
     pub fn prepare_plan(&mut self, plan: PlanId) -> PlanBase {
         if let Some(branch) = self.plans.get(&plan) {
             return branch.base.clone();
@@ -71,7 +67,7 @@ impl Git {
         base
     }
 
-    /// Who works for somebody begins where that one works.
+    /// Checks that a sub-task starts from its parent's work.
     pub fn must_be_there(&self, parent: AttemptId, child: AttemptId) {
         let there = self.checkouts.get(&parent).is_some_and(|it| it.there);
         hold!(there, "a sub-task begins in its parent's work", "{child} of {parent}");
@@ -96,7 +92,7 @@ impl Git {
         Some(commit)
     }
 
-    /// All snapshots of an attempt but the last one are gone.
+    /// Drops all snapshots of an attempt except the last one.
     pub fn drop_snapshots(&mut self, attempt: AttemptId) {
         let Some(all) = self.snapshots.get_mut(&attempt) else { return };
         let last = all.pop();
@@ -109,14 +105,14 @@ impl Git {
         self.commits.contains(commit)
     }
 
-    /// Takes the work of a checkout into the vault.
+    /// Saves the work of a checkout in the vault.
     pub fn save(&mut self, attempt: AttemptId, name: &str) -> Option<CommitId> {
         let it = self.checkouts.get_mut(&attempt).filter(|it| it.there)?;
         it.saved = it.written;
         Some(self.commit(name))
     }
 
-    /// Whether nothing was written since the work was last taken into the vault.
+    /// Returns whether the vault has everything that was written.
     pub fn is_saved(&self, attempt: AttemptId) -> bool {
         self.checkouts.get(&attempt).is_some_and(|it| it.there && it.saved == it.written)
     }
@@ -133,7 +129,7 @@ impl Git {
         merged
     }
 
-    /// Compare-and-set, and the same again where it was done before.
+    /// Compare-and-set; a repetition has the same result.
     pub fn integrate(
         &mut self,
         (plan, task, attempt): (PlanId, TaskId, AttemptId),
@@ -155,8 +151,12 @@ impl Git {
 
     pub fn land(&mut self, plan: PlanId, head: &CommitId) -> CommitId {
         let branch = &self.plans[&plan];
-        let (now, told) = (&branch.head, head);
-        hold!(now == told, "what is landed is what is integrated", "{now} is the head, not {told}");
+        let (now, landed) = (&branch.head, head);
+        hold!(
+            now == landed,
+            "what is landed is what is integrated",
+            "{now} is the head, not {landed}"
+        );
         if let Some((landed, merge)) = &branch.landed
             && landed == head
         {
@@ -168,7 +168,7 @@ impl Git {
         merge
     }
 
-    /// Whether the checkout could go without a loss.
+    /// Returns whether the checkout can be removed without a loss.
     pub fn remove(&mut self, attempt: AttemptId) -> bool {
         let Some(it) = self.checkouts.get_mut(&attempt) else { return true };
         let safe = it.saved == it.written;

@@ -1,4 +1,4 @@
-//! What must hold of the state after every step, computed the slow way from the facts.
+//! Invariants of the state after every step, computed naively from the facts.
 
 mod tasks;
 mod workers;
@@ -66,7 +66,7 @@ fn check_limits(world: &World, state: &State) {
     let (processes, counted) = (processes(state), state.agenda.processes_count);
     hold!(processes == counted, "processes are counted", "{processes}, not {counted}");
     let most = state.agents_live_max.max(world.processes_before);
-    // Where all of them wait for what they have handed out, one more may begin with it.
+    // If all of them wait for their sub-tasks, one more may start.
     let most = most.max(family::parents(state) + 1);
     hold!(processes <= most, "no more processes live than may", "{processes} of {most}");
 }
@@ -102,7 +102,7 @@ fn check_requests(state: &State) {
                 }
             },
         };
-        hold!(asked, "nothing waits for nobody's sake", "{}", request.id);
+        hold!(asked, "no request is without need", "{}", request.id);
     }
 }
 

@@ -1,6 +1,6 @@
-//! The journal, folded a second time and in the plainest way, with what must be true of each event.
+//! Folds the journal a second time, naively, and checks each event.
 //!
-//! Knows nothing of the kernel's state: what the kernel forgets, this remembers.
+//! It does not use the kernel's state, so it remembers what the kernel forgets.
 
 mod rows;
 mod moves;
@@ -16,7 +16,7 @@ mod zones;
 
 pub use mail::Mail;
 pub use queries::Queries;
-pub use rows::{Attempt, Budget, Part, Plan, Process, Request, Task, Worker};
+pub use rows::{Attempt, Budget, Plan, Process, Request, SubtaskRow, Task, Worker};
 
 use crate::{broken::hold, counters::Reached};
 use pitcrew_model::{
@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub struct Ledger {
-    /// Entries seen.
+    /// The number of entries.
     pub seq: u64,
     pub at: Timestamp,
     pub agents_max: u32,
@@ -42,12 +42,12 @@ pub struct Ledger {
     pub queries: Queries,
     pub matrix: Matrix,
     pub grants: BTreeMap<GrantId, Grant>,
-    /// Backends whose limit is used up.
+    /// Backends that are held by a provider limit.
     pub held: BTreeMap<String, Timestamp>,
-    /// Which confinement there is, and the weakest that a person agreed to.
+    /// The available sandbox, and the weakest tier that a person agreed to.
     pub sandbox: Option<Sandbox>,
     pub accepted_tier: Option<Tier>,
-    /// Effects that have not ended, with the attempt whose checkout they remove.
+    /// Open effects, with the attempt whose checkout they remove.
     pub open: BTreeMap<EffectId, Option<AttemptId>>,
     pub reached: Reached,
     pub timeouts_count: u64,
@@ -60,7 +60,7 @@ pub struct Ledger {
     pub limits_given_up: u64,
     pub family: family::Counts,
     pub bubbling: bubbling::Counts,
-    /// How often each refused file was noted, and where the last one of each worker stands.
+    /// How often each refused file was recorded, and the position of each worker's last one.
     pub blocked: BTreeMap<(WorkerId, Access, String), u32>,
     pub blocked_at: BTreeMap<WorkerId, u64>,
 }
@@ -102,7 +102,7 @@ impl Default for Ledger {
     }
 }
 
-/// Where the row of an id is.
+/// Returns the index of the row of an id.
 fn place(number: u64) -> usize {
     usize::try_from(number).expect("ids fit") - 1
 }
@@ -150,7 +150,7 @@ impl Ledger {
         self.attempt(attempt)
     }
 
-    /// Takes an entry with the effect that was stored beside it.
+    /// Folds an entry with the effect that was stored with it.
     pub fn see(&mut self, entry: &Entry, effect: Option<&Effect>) {
         self.seq += 1;
         hold!(
@@ -272,12 +272,16 @@ impl Ledger {
                 self.access_blocked(*worker, *place, *access, path);
             }
             Event::EgressDecided(decision) => {
-                let told = match decision.whose {
+                let offset = match decision.whose {
                     EgressOf::Attempt(attempt) => &mut self.attempt(attempt).egress,
                     EgressOf::Plan(plan) => &mut self.plan(plan).egress,
                 };
-                let before = std::mem::replace(told, decision.offset);
-                hold!(before < decision.offset, "no line of a record is told twice", "{decision}");
+                let before = std::mem::replace(offset, decision.offset);
+                hold!(
+                    before < decision.offset,
+                    "no line of a record is reported twice",
+                    "{decision}"
+                );
             }
             Event::AgentGroupCreated { group, parent, tasks } => {
                 self.group_created(*group, *parent, tasks);
@@ -334,7 +338,7 @@ impl Ledger {
         hold!(few, "a refused path is noted a few times", "{path} of {worker}: {count}");
     }
 
-    /// A limit of the task's provider is used up.
+    /// Returns whether the backend of the task is held.
     pub fn is_held(&self, task: TaskId) -> bool {
         let vendor = self.tasks[place(task.0)].vendor.as_ref();
         vendor.is_some_and(|it| self.held.contains_key(it))

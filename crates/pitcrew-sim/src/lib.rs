@@ -1,8 +1,8 @@
-//! Runs the real kernel and the real writer against a world that fails, and checks what must hold.
+//! Runs the real kernel and the real writer against a failing world, and checks the invariants.
 //!
 //! A seed is a schedule: a list of choices of what happens next. Disk, clock, git, agents and
-//! people are played; whatever decides is not. The world remembers what was really done, so that
-//! the kernel's word is not taken for it. Nothing here is part of the product.
+//! people are simulated; the decisions are real. The world records what was really done, so that
+//! the kernel is not trusted. Nothing here is part of the product.
 
 mod dice;
 mod broken;

@@ -1,23 +1,23 @@
-//! Runs schedules by seed and says what broke. Started by `cargo xtask sim`.
+//! Runs schedules by seed and reports what broke. Started by `cargo xtask sim`.
 
 use pitcrew_sim::{Broken, Schedule, Tracing, run, run_all, shrink};
 use std::{num::NonZero, process::ExitCode, thread, time::Instant};
 
 const USAGE: &str = "usage: pitcrew-sim [--schedules N] [--seed S] [--brief]";
 
-/// How many schedules are run where nobody says.
+/// The default number of schedules.
 const SCHEDULES: u64 = 20_000;
 
 struct Options {
     schedules: Option<u64>,
-    /// The first schedule. Alone it is the only one, and its trace is told.
+    /// The first schedule. If it is the only one, its trace is printed.
     seed: Option<u64>,
-    /// Say what broke and nothing else.
+    /// Print only what broke.
     brief: bool,
 }
 
 fn main() -> ExitCode {
-    // What panics is caught and reported with its seed.
+    // A panic is caught and reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     let Some(options) = parse(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
@@ -78,13 +78,13 @@ fn many(options: &Options) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The shortest story that could be found, and how to hear it again.
+/// Prints the shortest failing schedule, and how to repeat it.
 fn explain(seed: u64, broken: &Broken) {
     let shrunk = shrink(&Schedule::from_seed(seed), broken);
     let report = run(&shrunk, Tracing::On);
     println!("{}", report.trace.join("\n"));
-    let told = report.broken.as_ref().unwrap_or(broken);
-    println!("\nbroken: {}: {}", told.invariant, told.detail);
+    let broken = report.broken.as_ref().unwrap_or(broken);
+    println!("\nbroken: {}: {}", broken.invariant, broken.detail);
     println!(
         "seed {seed}, shrunk to {} choices; again: cargo xtask sim --seed {seed}",
         shrunk.choices.len()

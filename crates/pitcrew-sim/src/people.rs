@@ -1,4 +1,4 @@
-//! People: they come late, say things twice, contradict themselves, and change their minds.
+//! People: they are late, repeat and contradict themselves, and change their minds.
 
 use crate::{counters::Fault, dice::Dice, schedule::Theme, words::any_subtask, world::World};
 use pitcrew_kernel::{Plan, Task};
@@ -21,7 +21,7 @@ impl World {
         };
         self.count_command(&command);
         self.last_command = Some(command.clone());
-        // A task that somebody else adds waits for the person.
+        // A task that another actor adds waits for the person.
         let is_added = matches!(command, Command::AddTask { .. });
         let is_clients = matches!(command, Command::SpawnStandalone { .. } | Command::Once { .. });
         let by_client = is_clients || is_added && dice.one_in(2);
@@ -37,7 +37,7 @@ impl World {
         self.say(Actor::Person, InputBody::Command(Command::CreatePlan(plan)));
     }
 
-    /// The same again, or the contrary.
+    /// Repeats a command, or does the opposite.
     fn once_more(&mut self, last: Command, dice: &mut Dice) -> Command {
         if let Command::DecideRequest { request, verdict, reason, scope } = &last
             && dice.one_in(2)
@@ -54,7 +54,7 @@ impl World {
         last
     }
 
-    /// Commands that somebody who looks at the board could give.
+    /// Returns the commands that make sense on the current board.
     fn wanted(&self, dice: &mut Dice) -> Vec<Command> {
         let mut wanted = Vec::new();
         let verdict = if dice.one_in(4) { Verdict::Deny } else { Verdict::Approve };
@@ -64,7 +64,7 @@ impl World {
             if let RequestKind::Question { .. } = it.kind {
                 Command::AnswerQuestion { request, text: "answer".into() }
             } else {
-                // Only for a tool use is there anything to remember.
+                // Only tool uses can be granted.
                 let is_tool = matches!(it.kind, RequestKind::ToolUse { .. });
                 let scope = if is_tool { some_scope(dice) } else { GrantScope::Once };
                 Command::DecideRequest { request, verdict, reason: None, scope }
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// Any grant that holds.
+    /// Revokes any active grant.
     pub fn somebody_revokes(&mut self, dice: &mut Dice) {
         let held: Vec<GrantId> = self.state().grants.keys().copied().collect();
         let Some(grant) = dice.pick(&held) else { return };
@@ -211,7 +211,7 @@ impl World {
     }
 }
 
-/// The person's own agent hands out sub-tasks, now and then in a call that comes twice.
+/// An outside client creates sub-tasks, sometimes with a repeated call.
 fn by_client(dice: &mut Dice) -> Command {
     let subtasks = (0..=dice.below(3)).map(|_| any_subtask(dice)).collect();
     let denied = dice.one_in(4).then(|| RepoPath::parse_prefix("ui").expect("a path"));
@@ -228,14 +228,14 @@ fn some_scope(dice: &mut Dice) -> GrantScope {
     if dice.one_in(2) {
         return GrantScope::Once;
     }
-    // What one task may, others may have to ask it for.
+    // A permission of one task may need a request in another.
     if dice.one_in(3) {
         return GrantScope::Task;
     }
     dice.pick(GrantScope::ALL).expect("a scope")
 }
 
-/// Whatever files may say of tools, and how long anybody waits.
+/// Returns any permission matrix and timeout.
 pub fn some_matrix(dice: &mut Dice) -> Matrix {
     let mut matrix = Matrix::builtin();
     let rules = [Rule::AutoApprove, Rule::AskUser, Rule::AutoDeny];
@@ -265,7 +265,7 @@ pub fn some_matrix(dice: &mut Dice) -> Matrix {
         matrix.limits.permission_default = Verdict::Approve;
     }
     if dice.one_in(2) {
-        // Sub-tasks that borrow a checkout ask then for what their parents may.
+        // So that sub-tasks in a borrowed checkout request permissions of their parents.
         matrix.set(&Action::EditsOutsideWorktree, Rule::AskUser);
     }
     let limits = &mut matrix.limits;
@@ -352,7 +352,7 @@ fn some_path(dice: &mut Dice, path: &str) -> Vec<RepoPath> {
     path.into_iter().collect()
 }
 
-/// What the machine has to offer, and what the settings want of it.
+/// Returns an available and a required tier.
 pub fn some_sandbox(dice: &mut Dice) -> Sandbox {
     let tiers = [Tier::T1, Tier::T2, Tier::T3, Tier::T3];
     let available = dice.pick(&tiers).expect("a tier");
@@ -360,14 +360,14 @@ pub fn some_sandbox(dice: &mut Dice) -> Sandbox {
     Sandbox { available, min_tier, obstacle: None, consent: dice.one_in(4) }
 }
 
-/// Few have any: else nobody would come to anything.
+/// Few plans have caps: otherwise nothing would be completed.
 fn some_caps(dice: &mut Dice) -> Caps {
     let tokens = dice.one_in(6).then(|| 1 + dice.below(400));
     let cost_micros = dice.one_in(8).then(|| 1 + dice.below(200));
     Caps { tokens, cost_micros }
 }
 
-/// Tasks that run beside each other for long, each with a part of the code.
+/// Long tasks in parallel, each with its own region.
 fn side_by_side(dice: &mut Dice) -> CreatePlan {
     let mut plan = new_plan(dice, 1);
     let head = &mut plan.spec.head;
@@ -391,7 +391,7 @@ fn new_task(dice: &mut Dice, index: u64, count: u64) -> TaskSpec {
     let regions = ["core", "core/a", "core/b", "ui"];
     let region = if dice.one_in(3) { None } else { dice.pick(&regions) };
     let prefix = |it: &str| RepoPath::parse_prefix(it).expect("a path");
-    // Most depend on earlier ones; now and then a cycle is tried.
+    // Most depend on earlier ones; sometimes a cycle is tried.
     let reach = if dice.one_in(100) { count } else { index };
     let depends_on = (0..reach).filter(|_| dice.one_in(4)).map(|it| format!("t{it}")).collect();
     let prompt = String::from("do it");

@@ -1,4 +1,4 @@
-//! Runs one schedule, or very many.
+//! Runs one schedule, or many.
 
 use crate::{
     broken::{Broken, hold},
@@ -23,12 +23,12 @@ use std::{
     thread,
 };
 
-/// What became of a schedule.
+/// The result of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     pub broken: Option<Broken>,
     pub counters: Counters,
-    /// Empty unless it was asked for.
+    /// Empty unless requested.
     pub trace: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub enum Tracing {
     On,
 }
 
-/// Runs a schedule to its end, or to the first invariant that breaks.
+/// Runs a schedule to its end, or to the first broken invariant.
 pub fn run(schedule: &Schedule, tracing: Tracing) -> Report {
     let mut world = World::new(schedule.theme, schedule.faults_one_in, tracing == Tracing::On);
     let play = || {
@@ -110,7 +110,8 @@ fn check_completions(world: &World, most: usize) {
     }
 }
 
-/// Few schedules fill twenty places, or meet the same limit ten times.
+/// Lowers the limits of some schedules, because few fill twenty slots or reach a provider limit ten
+/// times.
 fn set_limits(world: &mut World, seed: u64) {
     let mut dice = Dice::new(!seed);
     let agents_max = if world.theme == Theme::Anything { 1 } else { 2 } + dice.small(3);
@@ -150,7 +151,7 @@ fn step(world: &mut World, choice: Choice) {
         Kind::Exit => world.somebody_dies(&mut dice),
         Kind::Person => world.person(&mut dice),
         Kind::Time => {
-            // Mostly a back-off, sometimes the time-out of whoever runs.
+            // Mostly a back-off, sometimes the timeout of a worker.
             let soon = next_due(world.state()).is_some_and(|it| it.since(world.now) < 10_000);
             if soon || dice.one_in(6) {
                 pass_time(world);
@@ -174,35 +175,35 @@ fn step(world: &mut World, choice: Choice) {
             });
         }
         Kind::Echo => {
-            if let Some((effect, result)) = dice.pick(&world.told) {
+            if let Some((effect, result)) = dice.pick(&world.results_sent) {
                 world.counters.count(Fault::ResultTwice);
                 world.signal(Signal::EffectEnded { effect, result });
             }
         }
     }
-    // What comes while the writer is busy is taken together.
+    // Inputs that arrive while the writer is busy are one batch.
     if !dice.one_in(4) {
         world.flush();
     }
 }
 
-/// Until something is due.
+/// Advances the clock to the next due time.
 fn pass_time(world: &mut World) {
     let due = next_due(world.state());
     world.now = due.map_or(world.now, |it| it.max(world.now));
     world.say(Actor::Orchestrator, InputBody::Tick);
 }
 
-/// What became of many schedules.
+/// The result of many schedules.
 #[derive(Debug, Default)]
 pub struct Summary {
     pub counters: Counters,
     pub schedules: u64,
-    /// The smallest seed that broke something.
+    /// The smallest failing seed.
     pub broken: Option<(u64, Broken)>,
 }
 
-/// Runs the schedules of all seeds in the range, on all cores, until one breaks something.
+/// Runs the schedules of all seeds in the range, on all cores, until one fails.
 pub fn run_all(first: u64, count: u64, threads: usize) -> Summary {
     let next = AtomicU64::new(first);
     let end = first.saturating_add(count);

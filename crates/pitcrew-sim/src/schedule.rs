@@ -1,5 +1,5 @@
-//! A schedule is a list of choices. Each carries its own dice, so that one can be left out and the
-//! others stay what they were.
+//! A schedule is a list of choices. Each has its own dice, so that one can be left out without
+//! changing the others.
 
 use crate::dice::Dice;
 
@@ -7,20 +7,20 @@ use crate::dice::Dice;
 pub struct Schedule {
     pub seed: u64,
     pub theme: Theme,
-    /// One in so many answers of a driver is a failure.
+    /// One in so many results of a driver is a failure.
     pub faults_one_in: u64,
-    /// More completed tasks than this count as broken: how the simulator is tried itself.
+    /// More completed tasks than this count as broken: it tests the simulator itself.
     pub completions_max: usize,
     pub choices: Vec<Choice>,
 }
 
-/// What most of the agents' words are about. What takes many steps in a row would else never be.
+/// The theme of most agents. Without a theme, long sequences would be too rare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     Anything,
-    /// Code of others: workers ask, and owners answer and edit.
+    /// Queries: workers ask, and owners answer and edit.
     Code,
-    /// What sub-tasks may: they ask for what their parents hold.
+    /// Permissions: sub-tasks request what their parents hold.
     Rights,
 }
 
@@ -32,30 +32,30 @@ pub struct Choice {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A person hands in a plan of at most so many tasks.
+    /// A person creates a plan of at most so many tasks.
     Plan {
         tasks_max: u8,
     },
-    /// A driver goes on with something that it was ordered to do.
+    /// A driver continues an effect.
     Driver,
-    /// An agent, alive or not, says or does something.
+    /// An agent, alive or not, reports or does something.
     Agent,
-    /// The process of an agent ends.
+    /// The process of an agent exits.
     Exit,
     Person,
     Time,
-    /// The clock is set.
+    /// The clock jumps.
     Clock,
-    /// The orchestrator dies, now or in the middle of its next append.
+    /// The orchestrator dies, now or during its next append.
     Crash,
     /// The disk is full for a while.
     Disk,
-    /// Something that was said before is said again.
+    /// An earlier input is repeated.
     Echo,
 }
 
-/// How often each kind comes, and how long the schedule is. Schedules differ in character: what
-/// crashes all the time never gets far.
+/// The weights of the choices, and the length of the schedule. They differ, because a schedule with
+/// constant crashes never gets far.
 struct Character {
     choices_count: u64,
     weights: [(Kind, u64); 9],
@@ -112,7 +112,7 @@ fn character(dice: &mut Dice) -> Character {
     }
 }
 
-/// Little goes wrong, so that what takes many steps comes about.
+/// Few faults, so that long sequences are completed.
 fn quiet(dice: &mut Dice) -> Character {
     let often = |dice: &mut Dice, choices: &[u64]| dice.pick(choices).expect("a weight");
     Character {

@@ -1,4 +1,4 @@
-//! Leaves out of a failing schedule whatever it does not need to fail.
+//! Shrinks a failing schedule.
 
 use crate::{
     broken::Broken,
@@ -6,10 +6,10 @@ use crate::{
     schedule::{Kind, Schedule},
 };
 
-/// Runs of the schedule that shrinking may cost.
+/// The most runs that shrinking may cost.
 const RUNS_MAX: u32 = 4_000;
 
-/// A schedule that breaks the same invariant, with as few choices and tasks as could be found.
+/// Returns a schedule that breaks the same invariant with few choices and tasks.
 pub fn shrink(schedule: &Schedule, broken: &Broken) -> Schedule {
     let mut shrinker = Shrinker { best: schedule.clone(), broken, runs_left: RUNS_MAX };
     loop {
@@ -29,7 +29,7 @@ struct Shrinker<'a> {
 }
 
 impl Shrinker<'_> {
-    /// Halves first, then ever smaller parts, then one by one.
+    /// Removes halves first, then smaller parts, then single choices.
     fn leave_out_choices(&mut self) {
         let mut size = self.best.choices.len().div_ceil(2);
         while size > 0 {
@@ -59,7 +59,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Keeps what still breaks the same invariant.
+    /// Keeps a candidate that breaks the same invariant.
     fn take(&mut self, candidate: Schedule) -> bool {
         if self.runs_left == 0 {
             return false;

@@ -1,6 +1,6 @@
-//! Lines for people: what was said, and what followed.
+//! Formats inputs and events for people.
 
-use crate::world::Said;
+use crate::world::PendingInput;
 use pitcrew_model::{Entry, InputBody, Signal};
 use serde::Serialize;
 use serde_json::Value;
@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 const TEXT_CHARS_MAX: usize = 40;
 
-/// What somebody said, as one line.
-pub fn said(said: &Said) -> String {
+/// Formats an input as one line.
+pub fn said(said: &PendingInput) -> String {
     let what = match &said.body {
         InputBody::Command(command) => words("command", command),
         InputBody::Signal(signal) => heard(signal),
@@ -31,11 +31,11 @@ fn heard(signal: &Signal) -> String {
             format!("{worker} asks permission: {call}, {}", tool.kind)
         }
         Signal::Activity { worker, note } => format!("{worker} does: {note}"),
-        Signal::UsageTold { worker, usage } => format!("{worker} has used: {usage:?}"),
+        Signal::UsageReported { worker, usage } => format!("{worker} has used: {usage:?}"),
         Signal::AccessBlocked { worker, place, access, path, .. } => {
             format!("{worker} may not {access} {path}, at {place}")
         }
-        Signal::QueryHeard { worker, nonce, symbol, .. } => {
+        Signal::NeedLine { worker, nonce, symbol, .. } => {
             format!("{worker} needs {symbol}, nonce {nonce}")
         }
         Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.whose, it.offset),
@@ -45,12 +45,12 @@ fn heard(signal: &Signal) -> String {
     }
 }
 
-/// A fact, as one line.
+/// Formats an entry as one line.
 pub fn entry(entry: &Entry) -> String {
     format!("{:>4}  {}", entry.seq.0, words("type", &entry.event))
 }
 
-/// The stored form without its punctuation: its kind, then `name=value`.
+/// Formats the stored form without its punctuation: the kind, then `name=value`.
 pub fn words(tag: &str, value: &impl Serialize) -> String {
     let Ok(Value::Object(fields)) = serde_json::to_value(value) else { return "?".into() };
     let mut line = fields.get(tag).and_then(Value::as_str).unwrap_or("?").to_owned();

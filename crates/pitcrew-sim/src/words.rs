@@ -1,4 +1,4 @@
-//! What agents say and do, in a turn, between turns and after their end.
+//! Inputs of agents: during a turn, between turns and after their end.
 
 mod any;
 
@@ -13,7 +13,7 @@ use pitcrew_model::{
 };
 
 impl World {
-    /// An agent in the middle of a turn goes on: it works, says something, or comes to the end.
+    /// Continues the turn of an agent: it works, reports something, or ends the turn.
     pub fn go_on(&mut self, worker: WorkerId, dice: &mut Dice, mood: Mood) {
         let Some(agent) = self.agents.get_mut(&worker) else { return };
         let attempt = agent.attempt;
@@ -29,7 +29,7 @@ impl World {
             }
             return;
         }
-        // Whoever is done at once is asked by nobody.
+        // A worker that is done at once is never asked anything.
         let stays = self.theme != Theme::Anything && !dice.one_in(3);
         match dice.below(10) {
             0 => self.git.write(attempt),
@@ -43,7 +43,7 @@ impl World {
                 let stop = if stays { StopReason::EndTurn } else { any_stop(dice, self.now) };
                 let claims = stop == StopReason::EndTurn && !stays && !dice.one_in(4);
                 let fault = fault_of(&stop);
-                let usage = any_usage(dice, agent.told);
+                let usage = any_usage(dice, agent.reported);
                 agent.end_turn_using(stop, usage);
                 if claims {
                     self.git.write(attempt);
@@ -63,7 +63,7 @@ impl World {
         }
     }
 
-    /// Any agent says something, also one that is over, and one that never was.
+    /// Any agent reports something, even one that has ended or never existed.
     pub fn anybody_speaks(&mut self, dice: &mut Dice) {
         let old = dice.one_in(8);
         let known = self.agents.iter().filter(|it| it.1.alive || old);
@@ -90,9 +90,9 @@ impl World {
     }
 
     fn speak(&mut self, worker: WorkerId, dice: &mut Dice) {
-        // Worker and attempt are opened together and have the same number.
+        // A worker and its attempt are opened together and have the same number.
         let attempt = AttemptId(worker.0);
-        // Else there would be few whose parents are asked.
+        // Otherwise few requests would reach a parent.
         if self.ledger.is_child(worker) && dice.one_in(2) {
             return self.ask_permission(worker, dice);
         }
@@ -102,7 +102,7 @@ impl World {
         let at_parents = self.ledger.at_parents();
         let is_asked = self.is_asked(attempt);
         if is_asked && dice.one_in(4) {
-            // What it held when it was asked may be gone when it decides.
+            // A grant may be revoked between a request and its decision.
             self.somebody_revokes(dice);
         }
         if is_asked && dice.one_in(2) || !at_parents.is_empty() && dice.one_in(4) {
@@ -140,14 +140,14 @@ impl World {
         let once = || Command::Once { nonce, order: Box::new(command.clone()) };
         let command = if dice.one_in(3) { once() } else { command };
         if dice.one_in(15) {
-            // A bridge that lost the answer asks again.
+            // The bridge lost the answer and repeats the call.
             self.counters.count(Fault::SaidTwice);
             self.by_worker(worker, command.clone());
         }
         self.by_worker(worker, command);
     }
 
-    /// Says something of what the schedule is about, if there is anything to say.
+    /// Reports something about the theme of the schedule, if possible.
     fn speak_of_theme(&mut self, worker: WorkerId, dice: &mut Dice) -> bool {
         let attempt = AttemptId(worker.0);
         match self.theme {
@@ -186,7 +186,7 @@ impl World {
         true
     }
 
-    /// Whom it writes to, and what it answers: mostly something that was said to it.
+    /// Chooses an addressee, and a message to answer: mostly one that it received.
     fn addressed(&self, worker: WorkerId, dice: &mut Dice) -> (Addressee, Option<MessageId>) {
         let alive = self.agents.iter().filter(|it| it.1.alive && *it.0 != worker);
         let others: Vec<WorkerId> = alive.map(|it| *it.0).collect();
@@ -206,13 +206,13 @@ impl World {
         (to, reply_to)
     }
 
-    /// What an attempt has handed out, also one that never was.
+    /// Returns the sub-tasks of an attempt, even one that never existed.
     fn children_of(&self, attempt: AttemptId) -> &[TaskId] {
         let place = usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1);
         self.ledger.attempts.get(place).map_or(&[], |it| &it.children)
     }
 
-    /// Hands out, waits, or wants what was changed.
+    /// Creates sub-tasks, waits for them, or pulls their changes.
     fn delegate(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
         let children = self.children_of(attempt).to_vec();
         let some = dice.pick(&children).unwrap_or(TaskId(1 + dice.below(9)));
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// About what somebody else works on.
+    /// Queries the code of another worker.
     fn query_of_others(&self, attempt: AttemptId, dice: &mut Dice) -> Command {
         let place = usize::try_from(attempt.0).unwrap_or(0).wrapping_sub(1);
         let task = self.ledger.attempts.get(place).map(|it| self.ledger.task_of_row(it));
@@ -254,7 +254,7 @@ impl World {
         }
     }
 
-    /// Ends or repeats what it has handed out, or what somebody else has.
+    /// Cancels or retries a sub-task, its own or another one.
     fn order_child(&self, attempt: AttemptId, dice: &mut Dice) -> Command {
         let own = dice.pick(self.children_of(attempt));
         let any = TaskId(1 + dice.below(self.ledger.tasks.len() as u64 + 1));
@@ -265,7 +265,7 @@ impl World {
         Command::RetryTasks { tasks: vec![task], freshness: Freshness::Continue }
     }
 
-    /// Whether a query is in its prompt, or was and has no answer yet.
+    /// Returns whether a query without an answer is or was in its prompt.
     fn is_queried(&self, worker: WorkerId) -> bool {
         let letters = self.ledger.mail.letters.iter();
         letters.filter(|it| it.reader == Some(worker)).any(|it| it.kind == MessageKind::Query)
@@ -275,7 +275,7 @@ impl World {
         self.ledger.asked_of(attempt).next().is_some()
     }
 
-    /// Mostly what stands at it, and now and then what is none of its business.
+    /// Decides mostly its own requests, and sometimes those of others.
     fn decide_for_child(&mut self, attempt: AttemptId, dice: &mut Dice) -> Command {
         let own: Vec<RequestId> = self.ledger.asked_of(attempt).collect();
         let any = RequestId(1 + dice.below(self.ledger.requests.len() as u64 + 1));
@@ -292,17 +292,17 @@ impl World {
 
     fn tell_usage(&mut self, worker: WorkerId, dice: &mut Dice) {
         let agent = self.agents.get_mut(&worker).filter(|it| it.alive && it.turn.is_some());
-        let told = agent.as_ref().map_or(Usage::NONE, |it| it.told);
-        let usage = any_usage(dice, told);
+        let reported = agent.as_ref().map_or(Usage::NONE, |it| it.reported);
+        let usage = any_usage(dice, reported);
         let fault = match agent {
             Some(agent) => {
-                agent.told = usage;
+                agent.reported = usage;
                 if usage.tokens_in == u64::MAX { Fault::UsageLies } else { Fault::UsageTold }
             }
             None => Fault::UsageLate,
         };
         self.counters.count(fault);
-        // As whoever reads the record does after a restart: also what is known already.
+        // Like a reader of the record after a restart: repeats known decisions.
         let attempt = AttemptId(worker.0);
         let plan = PlanId(1 + dice.below(self.ledger.plans.len() as u64 + 1));
         let whose = if dice.one_in(3) { EgressOf::Plan(plan) } else { EgressOf::Attempt(attempt) };
@@ -315,10 +315,10 @@ impl World {
             count: 1,
             offset: usage.tokens_in % 500,
         }));
-        self.signal(Signal::UsageTold { worker, usage });
+        self.signal(Signal::UsageReported { worker, usage });
     }
 
-    /// It wants what is not its own: now and then the same again, and now and then told twice.
+    /// Accesses a file outside its zone, sometimes repeatedly, sometimes with a repeated signal.
     fn reach_out(&mut self, worker: WorkerId, dice: &mut Dice) {
         let Some(agent) = self.agents.get_mut(&worker) else { return };
         if !dice.one_in(4) {
@@ -328,7 +328,7 @@ impl World {
         if dice.one_in(2) {
             let (nonce, symbol) = (format!("need-{place}"), "Thing".into());
             let context = "core".into();
-            return self.signal(Signal::QueryHeard { worker, nonce, symbol, context });
+            return self.signal(Signal::NeedLine { worker, nonce, symbol, context });
         }
         let access = if dice.one_in(3) { Access::Write } else { Access::Read };
         let path = String::from(dice.pick(&["core/a", "core/b"]).expect("a path"));
@@ -355,16 +355,16 @@ impl World {
         self.signal(permission(worker, call, roll));
     }
 
-    /// Often what others have wanted before, and a sub-task what its parent has.
+    /// Often an action that others requested before, and for a sub-task one of its parent.
     fn some_wish(&self, worker: WorkerId, dice: &mut Dice) -> u64 {
         let above = self.ledger.parent(worker).and_then(|it| self.agents.get(&it));
         let above = above.and_then(|it| dice.pick(&it.wanted)).filter(|_| !dice.one_in(3));
         above.unwrap_or_else(|| if dice.one_in(2) { dice.below(8) } else { dice.next() })
     }
 
-    /// The process ends, as if of itself.
+    /// The process exits by itself.
     pub fn somebody_dies(&mut self, dice: &mut Dice) {
-        // While it is being started its end is the failure of the start.
+        // An exit during the start is a failure of the start.
         let starting = |worker: WorkerId| {
             let mut running = self.running.values();
             running.any(

@@ -1,4 +1,5 @@
-//! Everything there is: the orchestrator, which may die at any time, and the world, which goes on.
+//! The simulated world: the orchestrator, which may die at any time, and everything that continues
+//! without it.
 
 use crate::{
     agents::Agent,
@@ -17,7 +18,7 @@ use pitcrew_model::{
     InputBody, LandingStatus, Rejection, Rule, Signal, TaskStatus, Timestamp, WorkerId,
 };
 use pitcrew_store::Journal;
-use pitcrew_writer::{Committed, Scope, Subject, Writer, is_said_once, over};
+use pitcrew_writer::{Committed, Scope, Subject, Writer, must_retry, over};
 use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -28,20 +29,20 @@ pub struct World {
     pub writer: Option<Writer<OpenDisk>>,
     pub disk: OpenDisk,
     pub now: Timestamp,
-    /// When the standing rules were last asked. A rejection asks none.
+    /// When the standing rules were last applied. A rejection applies none.
     pub settled_at: Timestamp,
-    /// What was said and not yet taken.
-    pub inbox: Vec<Said>,
-    /// What drivers are doing.
+    /// Inputs that were sent and not yet processed.
+    pub inbox: Vec<PendingInput>,
+    /// Effects that drivers are carrying out.
     pub running: BTreeMap<EffectId, Running>,
-    /// What drivers have said, for the day it is said again.
-    pub told: Vec<(EffectId, EffectResult)>,
+    /// Results of drivers, to be repeated later.
+    pub results_sent: Vec<(EffectId, EffectResult)>,
     /// The last command of a person.
     pub last_command: Option<Command>,
     pub git: Git,
     pub agents: BTreeMap<WorkerId, Agent>,
     pub ledger: Ledger,
-    /// Entries that somebody was told about.
+    /// Acknowledged entries.
     pub acknowledged: u64,
     pub tasks_accepted: usize,
     pub slots_before: u32,
@@ -50,12 +51,12 @@ pub struct World {
     pub trace: Option<Vec<String>>,
     pub theme: Theme,
     pub faults_one_in: u64,
-    /// The provider of every model has had enough, for good.
+    /// All providers are at a limit, forever.
     pub is_dry: bool,
 }
 
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PendingInput {
     pub actor: Actor,
     pub body: InputBody,
 }
@@ -63,7 +64,7 @@ pub struct Said {
 #[derive(Debug)]
 pub struct Running {
     pub effect: Effect,
-    /// What it is done for is over.
+    /// Its scope has ended.
     pub cut: bool,
 }
 
@@ -78,7 +79,7 @@ impl World {
             settled_at: Timestamp(0),
             inbox: Vec::new(),
             running: BTreeMap::new(),
-            told: Vec::new(),
+            results_sent: Vec::new(),
             last_command: None,
             git: Git::default(),
             agents: BTreeMap::new(),
@@ -106,7 +107,7 @@ impl World {
     }
 
     pub fn say(&mut self, actor: Actor, body: InputBody) {
-        self.inbox.push(Said { actor, body });
+        self.inbox.push(PendingInput { actor, body });
     }
 
     pub fn signal(&mut self, signal: Signal) {
@@ -114,11 +115,11 @@ impl World {
     }
 
     pub fn tell(&mut self, effect: EffectId, result: EffectResult) {
-        self.told.push((effect, result.clone()));
+        self.results_sent.push((effect, result.clone()));
         self.signal(Signal::EffectEnded { effect, result });
     }
 
-    /// The writer takes all that was said, in one transaction. It may die over it.
+    /// The writer processes all inputs in one transaction. It may die meanwhile.
     pub fn flush(&mut self) {
         let said = std::mem::take(&mut self.inbox);
         if said.is_empty() {
@@ -132,7 +133,7 @@ impl World {
             self.line(|| format!("> {}", trace::said(it)));
         }
         let (at, before) = (self.now, self.ledger.seq);
-        let input = |it: &Said| Input { at, actor: it.actor, body: it.body.clone() };
+        let input = |it: &PendingInput| Input { at, actor: it.actor, body: it.body.clone() };
         let inputs: Vec<Input> = said.iter().map(input).collect();
         self.slots_before = invariants::slots_used(self.state()).max(self.state().agents_max);
         self.processes_before =
@@ -149,7 +150,13 @@ impl World {
         }
     }
 
-    fn committed(&mut self, said: Vec<Said>, done: &Committed, before: u64, refusal: Refusal) {
+    fn committed(
+        &mut self,
+        said: Vec<PendingInput>,
+        done: &Committed,
+        before: u64,
+        refusal: Refusal,
+    ) {
         self.counters.events += done.entries.len() as u64;
         self.raise_limits(&done.entries);
         self.check_durable(done, before);
@@ -173,20 +180,24 @@ impl World {
                 Refusal::Busy => Fault::DiskBusy,
             });
             self.line(|| "       the disk takes nothing".into());
-            self.keep_what_is_said_once(said);
+            self.retry_inputs(said);
         }
     }
 
-    /// A driver says things once: the writer keeps them until there is room.
-    fn keep_what_is_said_once(&mut self, said: Vec<Said>) {
-        self.inbox = said.into_iter().filter(|it| is_said_once(&it.body)).collect();
+    /// Keeps the inputs that drivers send only once until there is room.
+    fn retry_inputs(&mut self, said: Vec<PendingInput>) {
+        self.inbox = said.into_iter().filter(|it| must_retry(&it.body)).collect();
     }
 
-    /// What is told is on the disk, and what goes out was announced there.
+    /// Checks that acknowledged entries are on the disk, and published effects too.
     fn check_durable(&self, done: &Committed, before: u64) {
         let last = self.disk.last().expect("the disk reads").0;
-        let told = before + done.entries.len() as u64;
-        hold!(last == told, "acknowledged means durable", "{told} are told, {last} are on disk");
+        let acknowledged = before + done.entries.len() as u64;
+        hold!(
+            last == acknowledged,
+            "acknowledged means durable",
+            "{acknowledged} are acknowledged, {last} are on disk"
+        );
         hold!(self.state().seq.0 == last, "the state is what is on disk", "{}", self.state().seq);
         let stored = self.disk.read(pitcrew_model::Seq(before), usize::MAX);
         let same = stored.expect("the disk reads") == done.entries;
@@ -207,7 +218,7 @@ impl World {
         }
     }
 
-    fn accepted(&mut self, said: &Said, entries: &[Entry]) {
+    fn accepted(&mut self, said: &PendingInput, entries: &[Entry]) {
         let InputBody::Command(command) = &said.body else { return };
         if let Command::LandPlan { approval, .. } = command {
             self.check_landing(said.actor, *approval, entries);
@@ -226,7 +237,7 @@ impl World {
         }
     }
 
-    /// Only a person can have agreed to it already. What conflicted was agreed to.
+    /// Checks that a person approved the landing. A retried conflict was approved before.
     fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
         let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if from != LandingStatus::Conflict);
         let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
@@ -235,14 +246,15 @@ impl World {
         hold!(!early, "a plan is landed when a person agreed", "after {}", self.ledger.seq);
     }
 
-    fn rejected(&mut self, said: &Said, rejection: &Rejection) {
+    fn rejected(&mut self, said: &PendingInput, rejection: &Rejection) {
         if matches!(said.body, InputBody::Command(_)) {
             self.counters.count(Fault::Refused);
         }
         self.line(|| format!("       rejected: {rejection}"));
     }
 
-    /// What began under a limit goes on when it is lowered again, in the same breath too.
+    /// Tracks the highest limits, because running workers may exceed a lowered limit, even within
+    /// one batch.
     fn raise_limits(&mut self, entries: &[Entry]) {
         for entry in entries {
             if let Event::AgentsMaxSet { count } = entry.event {
@@ -253,7 +265,7 @@ impl World {
         }
     }
 
-    /// Facts are looked at one by one, with what they ask for.
+    /// Checks each entry with its effect.
     pub fn see(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
         let mut effects = effects.iter().peekable();
         for entry in entries {
@@ -265,7 +277,7 @@ impl World {
         hold!(effects.next().is_none(), "every effect has its event", "after {}", self.ledger.seq);
     }
 
-    /// What the journal says has happened in the world.
+    /// Checks that the journal describes what happened in the world.
     fn check_against_git(&self, entry: &Entry) {
         if let Event::TaskMoved { task, to: TaskStatus::Completed, .. } = &entry.event {
             let plan = self.ledger.tasks[usize::try_from(task.0).expect("ids fit") - 1].plan;
@@ -292,7 +304,7 @@ impl World {
         }
     }
 
-    /// Tells the drivers what became durable, in that order.
+    /// Passes durable effects to the drivers, in order.
     pub fn order(&mut self, entries: &[Entry], effects: &[(EffectId, Effect)]) {
         let mut effects = effects.iter().peekable();
         for entry in entries {
@@ -319,13 +331,13 @@ impl World {
             }
         }
         if let Scope::Attempt(attempt) = scope {
-            // A start that is under way is of no use any more.
+            // A running start is no longer needed.
             let started = self.agents.values_mut().filter(|it| it.attempt == attempt && !it.alive);
             started.for_each(|it| it.stopped = true);
         }
     }
 
-    pub fn count_lost(&mut self, said: &[Said]) {
+    pub fn count_lost(&mut self, said: &[PendingInput]) {
         for it in said {
             if matches!(it.body, InputBody::Signal(Signal::EffectEnded { .. })) {
                 self.counters.count(Fault::ResultLost);

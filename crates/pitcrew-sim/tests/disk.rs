@@ -1,4 +1,4 @@
-//! The simulated disk keeps the promises of every journal for as long as nothing fails.
+//! The simulated disk keeps the contract of every journal while nothing fails.
 
 #[path = "../../pitcrew-store/tests/store/conformance.rs"]
 mod conformance;

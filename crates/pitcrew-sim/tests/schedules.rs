@@ -1,5 +1,5 @@
-//! What the simulator itself promises: the same seed is the same story, every fault happens, and a
-//! broken invariant is told in a short one.
+//! Tests of the simulator: the same seed gives the same run, every fault happens, and a broken
+//! invariant is shrunk.
 
 use pitcrew_model::{
     LandingStatus, MessageStatus, PlanStatus, RequestStatus, TaskStatus, WorkerStatus,
@@ -7,14 +7,13 @@ use pitcrew_model::{
 use pitcrew_sim::{Fault, Schedule, Tracing, run, run_all, shrink};
 use std::{num::NonZero, thread};
 
-/// Enough that every fault happens; the rest of the seeds are run by `cargo xtask sim`.
+/// Enough that every fault happens; `cargo xtask sim` runs the other seeds.
 const SCHEDULES: u64 = 3_000;
 
-/// S0-004, S0-018, S0-070, S0-124, S0-126, S0-132, S1-013, S2-047, S2-072, S2-073: whatever
-/// fails, crashes, comes late or comes twice, every plan comes to its end, with one outcome for
-/// each attempt.
+/// S0-004, S0-018, S0-070, S0-124, S0-126, S0-132, S1-013, S2-047, S2-072, S2-073: with any
+/// failures, crashes, delays and repetitions, every plan ends, with one outcome for each attempt.
 #[test]
-fn whatever_happens_nothing_is_stuck_and_nothing_is_lost() {
+fn nothing_is_stuck_and_nothing_is_lost() {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let summary = run_all(0, SCHEDULES, threads);
     if let Some((seed, broken)) = summary.broken {
@@ -37,7 +36,7 @@ fn whatever_happens_nothing_is_stuck_and_nothing_is_lost() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_story() {
+fn the_same_seed_gives_the_same_run() {
     for seed in 0..40 {
         let schedule = Schedule::from_seed(seed);
         assert_eq!(run(&schedule, Tracing::On), run(&schedule, Tracing::On), "seed {seed}");
@@ -46,9 +45,9 @@ fn the_same_seed_is_the_same_story() {
     }
 }
 
-/// The plant: a limit that the simulator puts on itself and that every longer story breaks.
+/// The planted bug: a limit of the simulator that every longer schedule breaks.
 #[test]
-fn a_broken_invariant_is_told_in_a_short_story() {
+fn a_broken_invariant_is_shrunk() {
     let schedule = (0..10_000)
         .map(Schedule::from_seed)
         .map(|it| Schedule { completions_max: 2, ..it })

@@ -1,7 +1,7 @@
 //! Compares the journal with a bare `SQLite` loop that writes the same bytes in the same batches.
 //!
 //! Prints a line of JSON for each batch size. Both write to files in the folder given as argument,
-//! or in the temporary folder, in turns, so that what else the machine does hits both alike.
+//! or in the temporary folder, alternately, so that other load affects both.
 
 use pitcrew_model::{
     Actor, Effect, EffectId, EffectResult, Entry, Event, Reason, Seq, StopReason, TaskId,
@@ -31,7 +31,7 @@ fn compare(dir: &Path, batch_events: usize) -> Outcome<String> {
     let mut journal = SqliteJournal::open(&dir.join("journal"))?;
     let mut bare = open_bare(&dir.join("bare.db"))?;
     let (mut bare_rates, mut journal_rates, mut ratios) = (vec![], vec![], vec![]);
-    // The first round warms both up and is not counted.
+    // The first round is a warm-up.
     for round in 0..=ROUNDS {
         let first = round * ROUND_BATCHES;
         let batches: Vec<Batch> =
@@ -72,7 +72,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The events of a plan at work: a turn and its prompt, its end, moves and notes.
+/// The events of a running plan: a turn and its prompt, its end, moves and notes.
 fn batch(index: usize, events_count: usize) -> Batch {
     let first = index * events_count + 1;
     let entries: Vec<Entry> = (first..first + events_count)
@@ -122,7 +122,7 @@ fn write_journal(journal: &mut SqliteJournal, batches: &[Batch]) -> Outcome<()> 
     Ok(())
 }
 
-/// The rows of a batch, ready to be written.
+/// The encoded rows of a batch.
 struct Encoded {
     events: Vec<(i64, i64, String)>,
     effects: Vec<(i64, String)>,

@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, told so that a person or the caller can act on it.
+//! Errors of the journal, with what the caller or a person can do.
 
 use pitcrew_model::{EffectId, Seq};
 use std::{error::Error, path::PathBuf};
@@ -15,7 +15,7 @@ pub struct OpenError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenErrorKind {
-    /// Absent `pid`: the other process has not written it down yet.
+    /// Absent `pid`: the other process has not written it yet.
     #[error("{} has it open; only one orchestrator works on a workspace: end that one first, or go through it", holder(*.pid))]
     Locked { pid: Option<u32> },
     #[error(
@@ -59,7 +59,7 @@ pub struct AppendError {
     pub kind: AppendErrorKind,
 }
 
-/// What a caller may branch on. Nothing was written, but for `Io`, where that is unknown.
+/// What a caller may branch on. Nothing was written, except for `Io`, where that is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendErrorKind {
     #[error("event {found} was handed in where event {expected} comes next")]
@@ -75,7 +75,8 @@ pub enum AppendErrorKind {
     Busy(#[source] Cause),
     #[error("the database is damaged; nothing was written")]
     Corrupt(#[source] Cause),
-    /// The caller must end the process: after a failed sync only a fresh start knows what is on the disk.
+    /// The caller must end the process: after a failed sync only a restart can find out what is on
+    /// the disk.
     #[error(
         "the disk did not take the write: this process must end, and the next one finds out what was written"
     )]

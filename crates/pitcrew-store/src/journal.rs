@@ -1,32 +1,32 @@
-//! What every engine promises.
+//! The contract of every journal.
 
 use crate::{AppendError, AppendErrorKind, ReadError};
 use pitcrew_model::{Effect, EffectId, Entry, Event, Seq};
 
-/// Events and outbox of one workspace, written by one owner.
+/// The events and the outbox of one workspace, with a single writer.
 pub trait Journal: Send {
     /// Appends the events and their effects, and removes the effects that the events retire.
     ///
-    /// All of it is durable when this returns `Ok`; nothing of it was written when it is refused.
-    /// After [`AppendErrorKind::Io`] it is unknown which, and the process must end.
+    /// All of it is durable when this returns `Ok`, and nothing was written when it returns an
+    /// error. After [`AppendErrorKind::Io`] that is unknown, and the process must end.
     fn append(&mut self, batch: &Batch) -> Result<(), AppendError>;
 
-    /// The events that follow `after`, at most `limit` of them, in order.
+    /// Returns the events after `after`, at most `limit` of them, in order.
     fn read(&self, after: Seq, limit: usize) -> Result<Vec<Entry>, ReadError>;
 
-    /// The effects that no event has retired, in the order they were asked for.
+    /// Returns the effects that no event has retired, in order.
     fn open_effects(&self) -> Result<Vec<(EffectId, Effect)>, ReadError>;
 
-    /// The number of the newest event; 0 when there is none.
+    /// Returns the number of the newest event; 0 if there is none.
     fn last(&self) -> Result<Seq, ReadError>;
 }
 
-/// What one append writes.
+/// The content of one append.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Numbered on from the journal's last event, without a gap.
+    /// Numbered consecutively after the journal's last event.
     pub entries: Vec<Entry>,
-    /// Each has the number of the entry that asked for it, in the same order.
+    /// Each has the number of the entry that requested it, in the same order.
     pub effects: Vec<(EffectId, Effect)>,
 }
 

@@ -1,8 +1,8 @@
-//! Keeps events forever and effects until they have ended. Never interprets either.
+//! Stores events forever, and effects until they have ended. Never interprets either.
 //!
-//! A journal takes events and the effects they ask for in one batch: all of it is durable when
-//! `append` returns, or nothing of it was written. Events are numbered without a gap; an effect
-//! leaves the outbox in the batch that brings the event that retires it.
+//! A journal appends events and the effects they request in one batch: all of it is durable when
+//! `append` returns, or nothing was written. Events are numbered consecutively; an effect leaves
+//! the outbox in the batch with the event that retires it.
 mod error;
 mod journal;
 mod memory;

@@ -1,4 +1,4 @@
-//! The journal of tests and simulations: as strict as the real one, gone with the process.
+//! The journal of tests and simulations: as strict as the real one, and lost with the process.
 
 use crate::{AppendError, Batch, Journal, ReadError};
 use pitcrew_model::{Effect, EffectId, Entry, Seq};

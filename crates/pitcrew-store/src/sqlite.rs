@@ -1,8 +1,9 @@
-//! The journal in one `SQLite` file. Never writes without a sync, never reads what another program wrote.
+//! The journal in one `SQLite` file. Every write is synced, and files of other programs are
+//! refused.
 //!
-//! `open` takes the lock, looks whose file it is and makes the tables; `writer` appends in one
-//! transaction a batch; `rows` reads for the writer and for any number of readers; `fault` says
-//! what an error of `SQLite` means to the caller.
+//! `open` takes the lock, checks the owner of the file and creates the tables; `writer` appends
+//! each batch in one transaction; `rows` reads for the writer and for any number of readers;
+//! `fault` classifies errors of `SQLite`.
 mod fault;
 mod lock;
 mod open;

@@ -1,8 +1,8 @@
-//! What stands where: plans, tasks, attempts and workers.
+//! The status of plans, tasks, attempts and workers.
 //!
-//! `facts` holds what the events said, `fold` puts it there, `view` joins it into what is shown and
-//! `waits` says in words what a task waits for. Counts, sums, owners and reasons are never stored:
-//! they are worked out when somebody looks.
+//! `facts` stores what the events say, `fold` updates it, `view` joins it for display, and `waits`
+//! describes what a task waits for. Counts, sums, owners and reasons are never stored: they are
+//! computed on demand.
 mod facts;
 mod fold;
 mod results;

@@ -1,6 +1,6 @@
-//! What waits for a person, with what they need to decide it, and what was decided.
+//! Requests to people, with the context for a decision, and their decisions.
 //!
-//! `Inbox` keeps the requests only; what they are about comes from the board when somebody looks.
+//! `Inbox` stores only the requests; their context comes from the board on demand.
 mod requests;
 mod view;
 

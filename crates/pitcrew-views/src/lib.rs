@@ -1,8 +1,9 @@
-//! Read models folded from events: what people and programs look at.
+//! Read models that are folded from events, for people and programs.
 //!
-//! `Board`, `Inbox` and `Messages` fold entries; `line` and `audit` word one entry; `Summary` and `names` read a view that
-//! may have come over the wire. Nothing here reads a clock or a file, decides anything, or fails:
-//! an entry that a model does not care about, or cannot place, leaves it as it was.
+//! `Board`, `Inbox` and `Messages` fold entries; `line` and `audit` describe one entry; `Summary`
+//! and `names` read a view that may have come over the wire. Nothing here reads a clock or a file,
+//! decides anything, or fails: an entry that a model does not need, or that does not fit, is
+//! ignored.
 pub mod plain;
 pub mod words;
 mod board;
@@ -20,9 +21,9 @@ pub use board::{
 };
 pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
 pub use messages::{
-    MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd, QuestionView, Took,
-    Wanted as WantedMessages,
+    DurationStats, MessageFilter, MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd,
+    QuestionView,
 };
-pub use permissions::{Granted, HeldGrant, PermissionsView};
+pub use permissions::{ActiveGrant, Granted, PermissionsView};
 pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

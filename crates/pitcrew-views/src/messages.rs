@@ -1,12 +1,12 @@
-//! What people, workers and the orchestrator said to each other, and how long it took.
+//! Messages between people, workers and the orchestrator, and their delivery times.
 //!
-//! `Messages` keeps every message with its times, and every question to a person; names come from
-//! the board when somebody looks.
+//! `Messages` stores every message with its times, and every question to a person; names come from
+//! the board on demand.
 mod asked;
 mod view;
 
 pub use asked::{QuestionEnd, QuestionView};
-pub use view::{MessageMetrics, MessageView, MessagesView, Took};
+pub use view::{DurationStats, MessageMetrics, MessageView, MessagesView};
 
 use pitcrew_model::{Entry, Event, Message, MessageId, MessageStatus, PlanId, Timestamp, WorkerId};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ struct Row {
     message: Message,
     status: MessageStatus,
     queued_at: Timestamp,
-    /// When it was last put into a prompt.
+    /// When it was last in a prompt.
     delivered_at: Option<Timestamp>,
     ended_at: Option<Timestamp>,
     tries_count: u32,
@@ -31,17 +31,17 @@ struct Row {
     reason: String,
 }
 
-/// Which messages somebody wants to see. Without any wish: all.
+/// A filter of messages. Empty: all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MessageFilter {
     pub plan: Option<PlanId>,
-    /// Of it, for it, or read by it.
+    /// Sent by it, addressed to it, or read by it.
     pub worker: Option<WorkerId>,
     pub status: Option<MessageStatus>,
 }
 
 impl Messages {
-    /// Takes in one entry. Total: what it cannot place is left out.
+    /// Folds one entry. Total: an entry that does not fit is ignored.
     pub fn fold(&mut self, entry: &Entry) {
         self.questions.fold(entry);
         if let Event::MessageQueued(message) = &entry.event {

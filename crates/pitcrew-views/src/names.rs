@@ -1,9 +1,9 @@
-//! The names that other vocabularies have for our statuses, for protocols that need them.
+//! Names of our statuses in other vocabularies, for protocols that need them.
 
 use crate::{PlanView, TaskView};
 use pitcrew_model::{PlanStatus, TaskStatus, WorkerStatus};
 
-/// The name of a plan as one run: `idle`, `decomposing`, `confirming`, `spawning`, `running`,
+/// Returns the name of a plan as a run: `idle`, `decomposing`, `confirming`, `spawning`, `running`,
 /// `retrying`, `done` (ended, not all succeeded), `completed` or `cancelled`.
 pub fn run_state<'a>(
     plan: &PlanView,
@@ -20,8 +20,8 @@ pub fn run_state<'a>(
     }
 }
 
-/// The name of a task within a run: `pending`, `running`, `retrying`, `completed`, `partial` or
-/// `failed`.
+/// Returns the name of a task within a run: `pending`, `running`, `retrying`, `completed`,
+/// `partial` or `failed`.
 pub fn subtask_state(task: &TaskView) -> &'static str {
     let (waits_again, runs_again) = (!task.attempts.is_empty(), task.attempts.len() > 1);
     match task.status {
@@ -49,7 +49,7 @@ pub fn subtask_state(task: &TaskView) -> &'static str {
     }
 }
 
-/// The name of a worker as an editor's extension knows it: `created`, `running`, `paused`, `idle`,
+/// Returns the name of a worker in an editor extension: `created`, `running`, `paused`, `idle`,
 /// `completed` or `error`.
 pub fn worker_state(status: WorkerStatus) -> &'static str {
     match status {

@@ -1,4 +1,4 @@
-//! What holds without asking: the matrix that was applied, and what people have granted.
+//! The applied matrix and the active grants.
 
 use crate::plain;
 use pitcrew_model::{Actor, Entry, Event, Grant, GrantId, Matrix, RequestId, Timestamp};
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Granted {
     matrix: Matrix,
-    held: BTreeMap<GrantId, HeldGrant>,
+    held: BTreeMap<GrantId, ActiveGrant>,
 }
 
-/// A grant that holds.
+/// An active grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldGrant {
-    /// Its texts have control characters escaped.
+pub struct ActiveGrant {
+    /// Control characters are escaped.
     pub grant: Grant,
-    /// What was approved with it.
+    /// The request that created it.
     pub request: RequestId,
     pub given_by: Actor,
     pub given_at: Timestamp,
@@ -25,21 +25,21 @@ pub struct HeldGrant {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionsView {
-    /// What the orchestrator decides by.
+    /// The applied matrix.
     pub matrix: Matrix,
     /// Oldest first.
-    pub grants: Vec<HeldGrant>,
+    pub grants: Vec<ActiveGrant>,
 }
 
 impl Granted {
-    /// Takes in one entry. Total: what it cannot place is left out.
+    /// Folds one entry. Total: an entry that does not fit is ignored.
     pub fn fold(&mut self, entry: &Entry) {
         if let Event::MatrixApplied { matrix } = &entry.event {
             self.matrix = matrix.clone();
         } else if let Event::GrantGiven { grant, request, actor } = &entry.event {
             let (request, given_by, given_at) = (*request, *actor, entry.at);
             let grant = safe(grant);
-            self.held.insert(grant.id, HeldGrant { grant, request, given_by, given_at });
+            self.held.insert(grant.id, ActiveGrant { grant, request, given_by, given_at });
         } else if let Event::GrantRevoked { grant, .. } = &entry.event {
             self.held.remove(grant);
         }

@@ -1,15 +1,14 @@
-//! Makes text of agents safe to show to a person.
+//! Makes text of agents safe to display.
 //!
-//! Control and bidirectional characters could repaint a terminal or make a command look like
-//! another one. They are shown as escapes instead of being dropped: who approves something sees
-//! that it is there.
+//! Control and bidirectional characters could repaint a terminal or disguise a command. They are
+//! shown as escapes instead of being dropped, so that a person who approves something sees them.
 
 use pitcrew_model::text;
 
-/// The longest text that a line shows.
+/// The longest text on a line.
 const LINE_BYTES_MAX: usize = 300;
 
-/// One line of at most a few hundred bytes: line breaks become spaces.
+/// Returns one line of at most a few hundred bytes: line breaks become spaces.
 pub fn line(text: &str) -> String {
     let text = text.trim();
     let short = text::cut(text, LINE_BYTES_MAX);
@@ -26,7 +25,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Whole text: line breaks and tabs stay.
+/// Returns the whole text: line breaks and tabs stay.
 pub fn block(text: &str) -> String {
     let mut block = String::with_capacity(text.len());
     for character in text.chars() {
@@ -57,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_repaint_a_terminal_is_shown_as_an_escape() {
+    fn terminal_escapes_are_shown_as_text() {
         assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(line("rm \u{202e}fr-"), "rm \\u{202e}fr-");
         assert_eq!(block("a\r\nb\tc\u{7}"), "a\\u{d}\nb\tc\\u{7}");

@@ -1,6 +1,6 @@
-//! What became of a plan: per task and in all.
+//! The result of a plan: for each task and in total.
 //!
-//! Made from a board as it is sent, so that a client can make it too.
+//! Computed from a board as it is sent, so that a client can compute it too.
 
 use crate::{
     BoardView, PlanView, QueryTally, RefusedPlace, TaskView, plain,
@@ -21,22 +21,22 @@ pub struct Summary {
     pub landed: Option<Landing>,
     pub tasks: Vec<TaskSummary>,
     pub totals: Totals,
-    /// What each backend has used; empty where no model was.
+    /// The usage of each backend, without zeros.
     #[serde(default)]
     pub vendors: BTreeMap<String, Usage>,
-    /// What was used for no task's agent: scheduling, retrying and merging are code.
+    /// Usage outside of tasks: none, because scheduling, retrying and merging are code.
     #[serde(default)]
     pub supervision: Usage,
-    /// What its workers asked about code of others.
+    /// The queries of its workers.
     #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
     pub queries: QueryTally,
-    /// How much of each cap is used, of the plan and of its tasks.
+    /// The usage of each cap of the plan and of its tasks.
     #[serde(default)]
     pub caps: Vec<Spending>,
-    /// Places outside their box that the checks of the plan itself were refused.
+    /// Hosts that the checks of the plan itself were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
-    /// Those that are not in the result, with why.
+    /// Tasks that are not part of the result, and why.
     pub not_completed: Vec<NotCompleted>,
 }
 
@@ -51,14 +51,14 @@ pub struct TaskSummary {
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
-    /// What the worker said of it.
+    /// The worker's summary.
     pub said: Option<String>,
-    /// How many were handed out for it, and how many of these were not completed.
+    /// The number of its sub-tasks, and of those that were not completed.
     #[serde(default)]
     pub subtasks_count: u64,
     #[serde(default)]
     pub subtasks_failed_count: u64,
-    /// Places outside a box that its newest attempt, or that of a sub-task, was refused.
+    /// Hosts that its newest attempt, or that of a sub-task, was refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
 }
@@ -68,9 +68,9 @@ pub struct Totals {
     pub tasks_count: u64,
     pub completed_count: u64,
     pub attempts_count: u64,
-    /// From the plan's creation to its end, or to now.
+    /// From the creation of the plan to its end, or to now.
     pub took_ms: u64,
-    /// Of completed tasks; a file that two of them changed counts twice until it has landed.
+    /// Of completed tasks. A file that two of them changed counts twice until it has landed.
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
@@ -89,7 +89,7 @@ pub struct NotCompleted {
 }
 
 impl Summary {
-    /// Absent when the board does not show the plan.
+    /// Returns nothing if the board does not contain the plan.
     pub fn of(board: &BoardView, plan: PlanId) -> Option<Self> {
         let shown = board.plan(plan)?;
         let views: Vec<&TaskView> = board.tasks_of(plan).collect();
@@ -114,7 +114,7 @@ impl Summary {
     }
 }
 
-/// What a plan has used beside its agents.
+/// Returns the usage of a plan outside of its agents.
 pub fn supervision(vendors: &BTreeMap<String, Usage>, total: Usage) -> Usage {
     vendors.values().fold(total, |rest, it| rest.without(*it))
 }
@@ -142,7 +142,7 @@ impl TaskSummary {
     }
 }
 
-/// It has ended, and not well.
+/// Returns whether it has ended without success.
 fn is_lost(status: TaskStatus) -> bool {
     status.has_ended() && status != TaskStatus::Completed
 }

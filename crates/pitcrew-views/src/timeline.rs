@@ -1,4 +1,4 @@
-//! One line for each entry that a person would want to hear of.
+//! One line for each entry that matters to people.
 //!
 //! The names come from a board that has folded the entry, or any later one: names never change.
 mod line;

@@ -1,4 +1,4 @@
-//! Counts and times as people say them.
+//! Formats counts and times for people.
 
 use pitcrew_model::Timestamp;
 
@@ -44,8 +44,8 @@ pub fn stamp(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
-/// Reads `2026-11-15`, `2026-11-15T09:49` or `2026-11-15T09:49:00`, with a space for the `T` and a
-/// `Z` behind it or not, in UTC.
+/// Parses `2026-11-15`, `2026-11-15T09:49` or `2026-11-15T09:49:00` in UTC, optionally with a space
+/// instead of the `T`, and a `Z` at the end.
 pub fn parse_stamp(text: &str) -> Option<Timestamp> {
     let text = text.trim().trim_end_matches('Z').replace(' ', "T");
     let (date, time) = text.split_once('T').unwrap_or((&text, "00:00:00"));
@@ -62,13 +62,13 @@ pub fn parse_stamp(text: &str) -> Option<Timestamp> {
     if hour > 23 || minute > 59 || second > 59 || !(1_970..=9_999).contains(&year) {
         return None;
     }
-    // Leap days come on top: one in four years, a good many until the last year there is.
+    // Without leap days, which are added below.
     let first = (year - 1_970) * 365;
     let days = (first..first + 366 + 2_500).find(|it| civil(*it) == (year, month, day))?;
     Some(Timestamp(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000))
 }
 
-/// `14:00 UTC`; with the date where it is not within a day from `now`.
+/// Formats `14:00 UTC`, with the date if it is more than a day from `now`.
 pub fn clock(at: Timestamp, now: Timestamp) -> String {
     let stamp = stamp(at);
     let is_near = at.since(now) < 24 * 60 * 60 * 1_000;
@@ -79,7 +79,7 @@ pub fn clock(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The Gregorian date of a day counted from 1970-01-01.
+/// Returns the Gregorian date of a day counted from 1970-01-01.
 fn civil(days: u64) -> (u64, u64, u64) {
     let mut year = 1_970;
     let mut left = days;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_has_the_units_that_matter() {
+    fn a_duration_has_its_significant_units() {
         let said: Vec<String> =
             [0, 95, 9_999, 59_999, 60_000, 200_000, 3_600_000, 7_500_000, 90_000_000]
                 .map(duration)
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_read_as_it_is_written() {
+    fn a_stamp_round_trips() {
         for at in [0, 1_709_210_096_000, 1_767_225_599_000] {
             assert_eq!(parse_stamp(&stamp(Timestamp(at))), Some(Timestamp(at)));
         }

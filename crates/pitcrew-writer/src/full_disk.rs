@@ -1,4 +1,4 @@
-//! A journal on a disk that is full when the test wants it to be.
+//! A journal on a disk that is full when the test says so.
 
 use pitcrew_model::{Effect, EffectId, Entry, Seq};
 use pitcrew_store::{AppendError, AppendErrorKind, Batch, Journal, MemoryJournal, ReadError};
@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-/// Shared with the test, which says whether there is room.
+/// Shared with the test, which controls the free space.
 #[derive(Clone, Default)]
 pub struct Disk {
     full: Arc<AtomicBool>,
@@ -19,7 +19,7 @@ impl Disk {
         self.full.store(true, Ordering::SeqCst);
     }
 
-    /// How often something was to be written.
+    /// Returns the number of attempted writes.
     pub fn tries(&self) -> usize {
         self.tries.load(Ordering::SeqCst)
     }

@@ -1,7 +1,7 @@
-//! Decides, stores and publishes, in this order, and says what a restart orders again.
+//! Decides, stores and publishes, in this order; and computes what a restart has to repeat.
 //!
-//! No thread, no clock and no driver is here: whoever holds the writer has those. What is played
-//! against a simulated world is this, and all of it.
+//! There is no thread, clock or driver here: the caller has those. The simulator runs exactly this
+//! code.
 
 mod writer;
 mod order;
@@ -13,4 +13,4 @@ mod full_disk;
 pub use order::{Order, Scope, over};
 pub use reissue::Reissue;
 pub use subject::{LOST, Subject};
-pub use writer::{Committed, Writer, is_said_once};
+pub use writer::{Committed, Writer, must_retry};

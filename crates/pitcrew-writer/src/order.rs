@@ -1,25 +1,25 @@
-//! What the drivers are told: what to do, and what is of no use any more.
+//! Instructions to the drivers: start an effect, or cancel what is no longer needed.
 
 use pitcrew_model::{AttemptId, Effect, EffectId, Event, PlanId, PlanStatus};
 
-/// What the drivers are told, in the order it became durable.
+/// An instruction to the drivers, in the order in which it became durable.
 pub enum Order {
     Do(EffectId, Box<Effect>),
-    /// Whatever still runs for this may end.
+    /// Effects of this scope may be cancelled.
     Over(Scope),
 }
 
-/// What work is done for.
+/// The scope of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     Attempt(AttemptId),
     Plan(PlanId),
-    /// Of a plan only the look at what it begins from.
+    /// Only the base check of a plan.
     BaseOf(PlanId),
 }
 
 impl Scope {
-    /// Whether that ends with this one.
+    /// Returns whether the end of this scope cancels an effect of the other.
     pub fn cuts(self, done_for: Option<Self>) -> bool {
         match (self, done_for) {
             (Self::Plan(plan), Some(Self::BaseOf(of))) => of == plan,
@@ -28,7 +28,7 @@ impl Scope {
     }
 }
 
-/// What ends with the event.
+/// Returns the scope that ends with the event.
 pub fn over(event: &Event) -> Option<Scope> {
     if let Event::AttemptEnded { attempt, .. } = event {
         Some(Scope::Attempt(*attempt))

@@ -1,5 +1,5 @@
-//! What was open at the end of the last orchestrator is ordered again, with its cuts, as it was
-//! ordered the first time.
+//! Repeats the open effects of the last orchestrator, with their cancellations, in the original
+//! order.
 
 use crate::{
     order::{Order, Scope, over},
@@ -9,7 +9,7 @@ use pitcrew_model::{Effect, EffectId, Entry, Seq, WorkerId};
 
 pub struct Reissue {
     effects: Vec<(EffectId, Effect)>,
-    /// What is over of that which the effects are done for, in the order of the journal.
+    /// The scopes that have ended, in the order of the journal.
     over: Vec<(Seq, Scope)>,
 }
 
@@ -18,7 +18,7 @@ impl Reissue {
         Self { effects: open_effects, over: Vec::new() }
     }
 
-    /// To be shown every entry of the journal.
+    /// Called with every entry of the journal.
     pub fn see(&mut self, entry: &Entry) {
         let is_for = |effect, scope: Scope| scope.cuts(Subject::of(effect).may_be_cut_with());
         if let Some(scope) = over(&entry.event)
@@ -33,15 +33,15 @@ impl Reissue {
         self.effects.iter().any(|it| is_start(&it.1))
     }
 
-    /// The turn of the worker whose end was not told.
+    /// Returns the open turn of the worker.
     pub fn prompt_of(&self, worker: WorkerId) -> Option<EffectId> {
         let is_turn =
             |effect: &Effect| matches!(effect, Effect::Prompt { worker: of, .. } if *of == worker);
         self.effects.iter().find(|it| is_turn(&it.1)).map(|it| it.0)
     }
 
-    /// An effect is cut only by what came after it: work that a person accepts is verified though
-    /// its attempt is over.
+    /// Sends the open effects. An effect is cancelled only by later events: work that a person
+    /// accepted is verified although its attempt has ended.
     pub fn send(self, mut order: impl FnMut(Order)) {
         let mut effects = self.effects.into_iter().peekable();
         let begin = |(id, effect)| Order::Do(id, Box::new(effect));
@@ -91,7 +91,7 @@ mod tests {
             zone: pitcrew_model::Zone::default(),
             sees: Vec::new(),
             reads: pitcrew_model::Reads::Guided,
-            stay: pitcrew_model::Stay::Owner,
+            stay: pitcrew_model::CheckoutRole::Owner,
         }
     }
 
@@ -111,20 +111,20 @@ mod tests {
         for (seq, event) in events {
             reissue.see(&Entry { seq: Seq(seq), at: Timestamp(1), event });
         }
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         reissue.send(|order| {
-            told.push(match order {
+            sent.push(match order {
                 Order::Do(id, _) => format!("do {}", id.0),
                 Order::Over(Scope::Attempt(attempt)) => format!("over {attempt}"),
                 Order::Over(Scope::Plan(plan)) => format!("over {plan}"),
                 Order::Over(Scope::BaseOf(plan)) => format!("over base of {plan}"),
             });
         });
-        told
+        sent
     }
 
     #[test]
-    fn what_was_over_is_over_again_right_after_it_was_ordered() {
+    fn an_ended_scope_is_cancelled_right_after_its_effects() {
         let effects = vec![
             (2, check_base(1)),
             (3, check_base(2)),
@@ -139,15 +139,15 @@ mod tests {
             (10, moved(1, PlanStatus::Cancelled)),
             (11, moved(2, PlanStatus::Paused)),
         ];
-        let told = reissued(effects, events);
+        let sent = reissued(effects, events);
         let ordered = ["do 2", "do 3", "do 5", "do 6", "over attempt-1", "over attempt-2", "do 9"];
-        assert_eq!(told, [&ordered[..], &["over plan-1", "over base of plan-2"]].concat());
+        assert_eq!(sent, [&ordered[..], &["over plan-1", "over base of plan-2"]].concat());
     }
 
-    /// A person has accepted the work of an attempt that was over.
+    /// A person accepted the work of an ended attempt.
     #[test]
-    fn what_was_ordered_after_the_end_is_not_cut_short() {
-        let told = reissued(vec![(9, verify(1))], vec![(7, ended(1))]);
-        assert_eq!(told, ["over attempt-1", "do 9"]);
+    fn an_effect_after_the_end_of_its_attempt_is_not_cancelled() {
+        let sent = reissued(vec![(9, verify(1))], vec![(7, ended(1))]);
+        assert_eq!(sent, ["over attempt-1", "do 9"]);
     }
 }

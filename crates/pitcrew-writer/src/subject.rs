@@ -1,4 +1,4 @@
-//! What an order is about: whom its failure belongs to, and with what it may be cut short.
+//! The subject of an effect: who gets its failure, and what cancels it.
 
 use crate::order::Scope;
 use pitcrew_model::{
@@ -6,10 +6,10 @@ use pitcrew_model::{
     QueryId, StopReason, TaskId, Usage, WorkerId, text,
 };
 
-/// How a process ended whose end nobody saw.
+/// The exit of a process whose end was not observed.
 pub const LOST: Exit = Exit { code: None, signal: None, stderr: String::new() };
 
-/// A snapshot that fails may fail again every half minute.
+/// Limited, because a failing snapshot may fail again every half minute.
 const REASON_BYTES_MAX: usize = 300;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +27,13 @@ pub enum Subject {
     Answering(WorkerId),
     Interrupting(WorkerId),
     Stopping(WorkerId),
-    /// A step of the attempt that is of no use once the attempt has ended.
+    /// A step that is useless once the attempt has ended.
     Working(AttemptId),
-    /// A step of the attempt that is never cut short: it saves work, or has begun to publish it.
+    /// A step that is never cancelled: it saves work, or has begun to publish it.
     Keeping(AttemptId),
-    /// Bringing what a sub-task has changed to its parent's attempt.
+    /// A pull of a sub-task's changes into its parent's checkout.
     Pulling(AttemptId, TaskId),
-    /// Looking something up for an attempt.
+    /// A lookup for an attempt.
     Consulting(AttemptId, QueryId),
 }
 
@@ -64,12 +64,12 @@ impl Subject {
         }
     }
 
-    /// What makes the order pointless when it is over.
+    /// Returns the scope whose end makes the effect useless.
     pub fn may_be_cut_with(self) -> Option<Scope> {
         match self {
             Self::Preparing(plan) => Some(Scope::Plan(plan)),
             Self::CheckingBase(plan) => Some(Scope::BaseOf(plan)),
-            // What an attempt left at its end is saved as a whole.
+            // The final state of an attempt is saved separately.
             Self::Working(attempt)
             | Self::Starting(attempt, _)
             | Self::Snapshotting(attempt)
@@ -88,7 +88,7 @@ impl Subject {
         }
     }
 
-    /// For whom setup and checks fetch packages in it.
+    /// Returns on whose behalf its setup or checks fetch packages.
     pub fn fetches_for(self) -> Option<EgressOf> {
         match self {
             Self::Working(attempt) | Self::Keeping(attempt) => Some(EgressOf::Attempt(attempt)),
@@ -109,7 +109,7 @@ impl Subject {
         }
     }
 
-    /// How the order ends when a part of ours broke.
+    /// Returns the result of an effect whose driver broke.
     pub fn failed(self, message: String) -> EffectResult {
         match self {
             Self::CheckingBase(plan) => EffectResult::BaseChecked { plan, checks: Vec::new() },
@@ -125,7 +125,7 @@ impl Subject {
             Self::Answering(worker) => EffectResult::PermissionAnswered { worker },
             Self::Interrupting(worker) => EffectResult::TurnInterrupted { worker },
             Self::Stopping(worker) => EffectResult::AgentStopped { worker, exit: LOST },
-            // It is not found there; somebody who works on it may know.
+            // Not found in the index; its owner may know it.
             Self::Consulting(_, query) => {
                 EffectResult::OracleAnswered { query, answer: OracleAnswer::default() }
             }
@@ -142,7 +142,7 @@ impl Subject {
         }
     }
 
-    /// How an order of the vault ends that could not be carried out.
+    /// Returns the result of an effect of the vault that failed.
     pub fn failed_with(self, failure: Failure) -> EffectResult {
         match self {
             Self::Preparing(plan) => EffectResult::PlanNotPrepared { plan, failure },

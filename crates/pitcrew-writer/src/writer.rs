@@ -1,4 +1,4 @@
-//! The synchronous half of the writer: decide, store, publish, in this order.
+//! The synchronous half of the writer: decides, stores and publishes, in this order.
 
 #[cfg(test)]
 mod tests;
@@ -8,30 +8,30 @@ use pitcrew_model::{Effect, EffectId, Entry, Input, InputBody, Rejection, Seq, S
 use pitcrew_store::{AppendErrorKind, Batch, Journal, ReadError};
 use std::ops::Range;
 
-/// Entries read at a time when the journal is replayed.
+/// Entries that are read at a time during the replay.
 const REPLAY_BATCH: usize = 4_096;
 
-/// Owns the state and the journal. Nobody else writes.
+/// Owns the state and the journal. The only writer.
 pub struct Writer<J> {
     journal: J,
-    /// What is on disk.
+    /// The state on disk.
     durable: State,
-    /// What is decided; equal to `durable` between two commits.
+    /// The state with undecided batches; equal to `durable` between two commits.
     scratch: State,
 }
 
-/// What became of a batch of inputs.
+/// The result of a batch of inputs.
 pub struct Committed {
-    /// One for each input: its part of `entries`, or why it was refused.
+    /// One for each input: its range of `entries`, or the rejection.
     pub verdicts: Vec<Result<Range<usize>, Rejection>>,
     pub entries: Vec<Entry>,
     pub effects: Vec<(EffectId, Effect)>,
-    /// False: the journal had no room, and nothing has happened.
+    /// False if the journal had no room. Nothing has changed then.
     pub is_stored: bool,
 }
 
 impl<J: Journal> Writer<J> {
-    /// Replays the journal. `see` is shown every entry, for the views.
+    /// Replays the journal. `see` is called with every entry, for the views.
     pub fn open(journal: J, mut see: impl FnMut(&Entry)) -> Result<Self, ReadError> {
         let mut durable = State::default();
         loop {
@@ -55,11 +55,11 @@ impl<J: Journal> Writer<J> {
         &self.journal
     }
 
-    /// Decides the inputs one after another and stores what follows in one transaction.
+    /// Decides the inputs one after another and stores the events in one transaction.
     ///
-    /// When the journal has no room, nothing has happened and every input is refused with words.
-    /// Any other failure of the journal ends the process: what is on disk is not known then, and
-    /// only a replay can tell.
+    /// If the journal has no room, nothing changes and every input is rejected. Any other failure
+    /// of the journal ends the process: the content of the disk is unknown then, and only a replay
+    /// can find it out.
     pub fn commit(&mut self, inputs: &[Input]) -> Committed {
         let mut verdicts = Vec::with_capacity(inputs.len());
         let mut batch = Batch::default();
@@ -115,10 +115,10 @@ impl<J: Journal> Writer<J> {
     }
 }
 
-/// Whether an input has to be tried again where the journal has no room: a driver says things once,
-/// while people are told, ticks come again, notes of activity are not worth keeping,
-/// and the end of a turn tells what it used.
-pub fn is_said_once(body: &InputBody) -> bool {
+/// Returns whether an input has to be retried when the journal has no room. Drivers report only
+/// once. People get an error, ticks repeat, activity notes are not worth keeping, and the end of a
+/// turn repeats its usage.
+pub fn must_retry(body: &InputBody) -> bool {
     match body {
         InputBody::Signal(
             Signal::EffectEnded { .. }
@@ -126,11 +126,11 @@ pub fn is_said_once(body: &InputBody) -> bool {
             | Signal::AgentReattached { .. }
             | Signal::PermissionAsked { .. }
             | Signal::AccessBlocked { .. }
-            | Signal::QueryHeard { .. }
+            | Signal::NeedLine { .. }
             | Signal::EgressDecided(_)
             | Signal::AgentConfined { .. },
         ) => true,
-        InputBody::Signal(Signal::Activity { .. } | Signal::UsageTold { .. })
+        InputBody::Signal(Signal::Activity { .. } | Signal::UsageReported { .. })
         | InputBody::Command(_)
         | InputBody::Tick => false,
     }

@@ -163,12 +163,12 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a turn begins in a turn" in "crates/pitcrew-kernel/src/state.rs":
         "what a worker goes on with does not wait for the end of its turn";
-        "self.comebacks.front().filter(|_| self.turn.is_none())" => "self.comebacks.front()"
+        "self.resumptions.front().filter(|_| self.turn.is_none())" => "self.resumptions.front()"
 
     "an answer is lost" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "a worker that is answered has nothing to go on with";
-        "    if let Some(comeback) = comeback {\n        will_return(state, worker, comeback);" =>
-        "    if let Some(comeback) = comeback.filter(|it| matches!(it, Comeback::Permission { .. })) {\n        will_return(state, worker, comeback);"
+        "    if let Some(resumption) = resumption {\n        will_return(state, worker, resumption);" =>
+        "    if let Some(resumption) = resumption.filter(|it| matches!(it, Resumption::Permission { .. })) {\n        will_return(state, worker, resumption);"
 
     "a denied call is allowed" in "crates/pitcrew-kernel/src/evolve/worker.rs":
         "the verdict is heard, and not which one it was";
@@ -252,7 +252,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "usage can shrink" in "crates/pitcrew-kernel/src/decide/budget.rs":
         "an agent that tells less than before gets it back";
-        "    let usage = it.told.at_least(usage);" => ""
+        "    let usage = it.reported.at_least(usage);" => ""
 
     "more is granted than was asked for" in "crates/pitcrew-kernel/src/evolve/budget.rs":
         "denying raises the cap too";
@@ -454,7 +454,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a guest is taken for the owner" in "crates/pitcrew-kernel/src/react.rs":
         "an agent in the checkout of its parent is started as if it were alone there";
-        "Some(Workspace::Shared) => Stay::Guest," => "Some(Workspace::Shared) => Stay::Owner,"
+        "Some(WorkspaceMode::Shared) => CheckoutRole::Guest," => "Some(WorkspaceMode::Shared) => CheckoutRole::Owner,"
 
     "an answer waits to be landed" in "crates/pitcrew-kernel/src/settle.rs":
         "a plan whose sub-tasks only read is left for a person to see to";

@@ -2,7 +2,7 @@
 
 use crate::stage::{END, LONG, OPEN, Stage, launch};
 use pitcrew_acp::{Event, FileScope, Launch, Outline, Profile, SessionEvents, attach, open};
-use pitcrew_model::{Access, EffectId, RepoPath, Stay, Zone};
+use pitcrew_model::{Access, EffectId, CheckoutRole, RepoPath, Zone};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
@@ -17,7 +17,7 @@ fn reach() -> FileScope {
     let path = |it| RepoPath::parse(it).expect("a path");
     let zone = Zone { region: vec![path("ui")], ..Zone::default() };
     let outline: Outline = Arc::new(|it| Box::pin(async move { Some(format!("{it}: fn f()")) }));
-    FileScope { zone, sees: Vec::new(), stay: Stay::Owner, outline }
+    FileScope { zone, sees: Vec::new(), stay: CheckoutRole::Owner, outline }
 }
 
 async fn stage(turn: &str) -> Stage {

@@ -45,7 +45,7 @@ async fn a_script_works_on_files_and_completes() {
         Said: nearly there
         ToolStarted: report success: wrote the core
         ToolDone: report success: wrote the core
-        Output: Recorded as done. Your work is now checked and integrated for you. Make no further changes and end your turn.
+        Output: Recorded as done. Your work is now checked and integrated. Change nothing and end your turn.
         Said: wrote the core
         TurnEnded: end_turn
     "#]].assert_eq(&stage.transcript());
@@ -125,10 +125,10 @@ async fn conditions_check_the_latest_prompt() {
 async fn a_tool_is_called_and_its_answer_used() {
     let stage = Stage::new().await;
     let script = "tool a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"half\"}\n\
-        expect Go on working\nkeep next /next\nkeep all\nsave answers/first.txt\n\
+        expect Continue your task\nkeep next /next\nkeep all\nsave answers/first.txt\n\
         tool a2a_notify_orchestrator <<END\n{\"kind\": \"status\",\n\"message\": \"${next} ${no}\"}\nEND\n\
         refused a2a_notify_orchestrator {\"kind\": \"status\", \"message\": \"refuse me\"}\n\
-        expect attempt-1 is over\nwrite said.txt <<END\n${all}\nEND\nrun echo '${next}' > shell.txt\n\
+        expect attempt-1 has ended\nwrite said.txt <<END\n${all}\nEND\nrun echo '${next}' > shell.txt\n\
         complete it said ${next}";
     assert_ended(&stage.script(script).await);
     assert_eq!(
@@ -140,9 +140,12 @@ async fn a_tool_is_called_and_its_answer_used() {
             r#"orchestrator_complete_task {"outcome":"success","summary":"it said continue"}"#,
         ]
     );
-    assert_eq!(stage.file("said.txt").as_deref(), Some("Noted. Go on working.\n"));
+    assert_eq!(stage.file("said.txt").as_deref(), Some("The note was sent. Continue your task.\n"));
     let saved = stage.file("answers/first.txt").expect("a file");
-    assert!(saved.contains("Noted. Go on working.") && saved.contains("\"next\": \"continue\""));
+    assert!(
+        saved.contains("The note was sent. Continue your task.")
+            && saved.contains("\"next\": \"continue\"")
+    );
     let shell = stage.file("shell.txt");
     assert_eq!(shell.as_deref(), Some("${next}\n"), "an answer is not part of a command");
     stage.stop().await;

@@ -64,5 +64,5 @@ fn is_bad_part(part: &str) -> bool {
     part.is_empty()
         || part == "."
         || part == ".."
-        || part.chars().any(|it| it.is_control() || it == '\\' || text::turns_text_around(it))
+        || part.chars().any(|it| it.is_control() || it == '\\' || text::is_bidi_control(it))
 }

@@ -185,7 +185,7 @@ fn files_that_configure_programs_need_a_region_that_names_them() {
     assert_eq!(paths, special);
     assert!(refusals.iter().all(|it| it.kind == RefusalKind::Executes), "{refusals:?}");
     let detail = failure.detail();
-    let line = "core/opencode.json: a file that makes others execute code (`opencode.json` configures \
+    let line = "core/opencode.json: a file that makes other programs execute code (`opencode.json` configures \
                 opencode; a task whose `region` names `core/opencode.json` may change it)";
     assert!(detail.contains(line), "{detail}");
     // Each rule names what has to be named.

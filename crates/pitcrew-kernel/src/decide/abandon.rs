@@ -1,5 +1,5 @@
-//! A person gives up what ended tasks left in their checkouts, so that these may be removed; and
-//! with a plan also its landing, so that nobody is reminded of it. What is in the vault stays there.
+//! Abandons the work that ended tasks left in their checkouts, so that these may be removed; for a
+//! plan also its landing, so that it is no longer open. The vault keeps the work.
 
 use crate::{
     State,
@@ -32,7 +32,7 @@ pub fn plan(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rej
     Ok(events)
 }
 
-/// What has landed, still runs or is cancelled waits for no landing.
+/// Only a plan whose landing is open is changed.
 fn give_up_landing(plan: &Plan, state: &State, actor: Actor) -> Result<Vec<Event>, Rejection> {
     let (id, from, to) = (plan.id, plan.landing, LandingStatus::Abandoned);
     if from == LandingStatus::Merging {

@@ -1,4 +1,4 @@
-//! A person takes a partial task as it is.
+//! A person accepts a partial task.
 
 use super::reopen;
 use crate::State;

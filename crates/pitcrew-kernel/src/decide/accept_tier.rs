@@ -1,4 +1,4 @@
-//! A person agrees to a weaker confinement: once, for this workspace.
+//! A person agrees to a weaker sandbox tier: once, for this workspace.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

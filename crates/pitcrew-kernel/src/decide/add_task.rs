@@ -1,8 +1,8 @@
-//! A task joins a plan that has not ended.
+//! Adds a task to a plan that has not ended.
 //!
-//! What a plan executes was approved by a person. Where somebody else adds to a plan that may run
-//! already, the new task waits until a person deploys it; where the plan waits for its approval, it is
-//! asked for anew, so that nobody approves what was not there when they looked.
+//! A person approves what a plan executes. If an agent adds a task to a plan that already runs, the
+//! task waits until a person deploys it. If the plan waits for its approval, the request is
+//! replaced by a new one, so that a person never approves a task unseen.
 
 use super::create_plan;
 use crate::State;
@@ -61,8 +61,8 @@ fn ask_again(state: &State, actor: Actor, plan: PlanId, request: RequestId) -> [
     ]
 }
 
-/// The tasks of the plan that `depends_on` names. Nothing depends on a task that is not there yet,
-/// so that only the task itself could close a cycle.
+/// Returns the tasks of the plan that `depends_on` names. No existing task depends on the new one,
+/// so only the task itself could close a cycle.
 fn dependencies(
     state: &State,
     tasks: &[TaskId],

@@ -1,4 +1,4 @@
-//! An agent's process ended and nobody had asked for it; or it did not, though nobody was there.
+//! An agent's process ended unexpectedly, or survived a restart of the orchestrator.
 
 use super::{attempt_fails, effect_ended};
 use crate::{State, state::Process};
@@ -19,19 +19,19 @@ pub fn decide(
     let attempt = &state.attempts[it.attempt];
     let done = matches!(attempt.claim, Some((Claim::Success | Claim::Partial, _)));
     if !attempt.is_open() || done {
-        // Where a stop was asked for too, its answer comes to a process that is gone already.
+        // If a stop was requested too, its result comes after the process is gone.
         events.extend(effect_ended::agent_gone(state, worker));
         return Ok(events);
     }
     let failure = match (&attempt.claim, exit.code, exit.signal) {
-        // It left after it had said why it cannot be done.
+        // It exited after it reported that the task cannot be done.
         (Some((_, summary)), _, _) => Failure::GaveUp { summary: summary.clone() },
         (None, None, None) => Failure::Interrupted,
         _ => Failure::AgentExited { exit: exit.to_string(), output: exit.stderr.clone() },
     };
     let actor = Actor::Orchestrator;
     let ends = attempt_fails::decide(state, input.at, actor, attempt.id, failure);
-    // The process is gone: instead of being stopped, its work is saved at once.
+    // The process is gone, so its work is saved at once.
     let save = || attempt_fails::save(attempt);
     let instead =
         |event| if matches!(event, Event::StopAsked { .. }) { save() } else { Some(event) };

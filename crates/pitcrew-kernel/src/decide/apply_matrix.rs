@@ -1,4 +1,4 @@
-//! What the files say of permissions. What waits is judged again by it.
+//! Applies the permission files. Open requests are judged again.
 
 use crate::{State, permit};
 use alloc::{format, vec, vec::Vec};

@@ -1,5 +1,5 @@
-//! Which confinement there is. Told again only where it has changed. Nothing begins with less than
-//! is wanted: an agent whose start is under way is one that the last orchestrator began.
+//! Applies the available sandbox, if it has changed. Nothing starts with less than is required. An
+//! agent that is starting now was started by the last orchestrator.
 
 use super::attempt_fails;
 use crate::{State, sandbox::suffices};

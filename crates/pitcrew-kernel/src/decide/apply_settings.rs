@@ -1,4 +1,4 @@
-//! What the settings say. A limit that a person set by hand stands until the setting itself changes.
+//! Applies the settings. A limit that a person set by hand stays until the setting itself changes.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

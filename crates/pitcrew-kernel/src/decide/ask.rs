@@ -1,4 +1,4 @@
-//! A worker asks another one, and is answered.
+//! Questions and answers between workers.
 
 use super::{
     ask_query,
@@ -29,7 +29,7 @@ pub fn ask(
     let asked = |it: &(MessageId, WorkerId)| {
         it.1 == to && state.mail.posted[it.0].message.content == question.content
     };
-    // Asked twice is asked once: a bridge that lost the answer asks again.
+    // A repeated call is the same question: the bridge may have lost the answer.
     if state.waits_for(from).any(|it| asked(&it)) {
         return Ok(Vec::new());
     }
@@ -41,7 +41,8 @@ pub fn ask(
     let Some(cycle) = cycle(state, to, from) else {
         return Ok(message::queue(state, at, [question]));
     };
-    let (mut drafts, mut events) = (told(state, &question, from, to, &cycle), Vec::new());
+    let (mut drafts, mut events) =
+        (question_and_answers(state, &question, from, to, &cycle), Vec::new());
     for (_, asked, waits_for) in &cycle {
         let Some(query) = state.queries.routed.get(asked) else { continue };
         let query = &state.queries.asked[*query];
@@ -53,8 +54,8 @@ pub fn ask(
     Ok(events)
 }
 
-/// The question, and an answer to each that waits in the cycle which it would close.
-fn told(
+/// Returns the question, and an answer to each question of the cycle that it would close.
+fn question_and_answers(
     state: &State,
     question: &Draft,
     from: WorkerId,
@@ -63,13 +64,13 @@ fn told(
 ) -> Vec<Draft> {
     let words = |waits_for: WorkerId, theirs: &str| {
         format!(
-            "No answer will come: you wait for {waits_for}, which in turn waits for you. You were \
-             asked: {theirs}\nDo not wait for each other. Decide it yourself and say what you \
-             assumed, or ask a person: the same tool without `to`."
+            "No answer will come: you wait for {waits_for}, and it waits for you.\nIts question: \
+             {theirs}\nDo not wait. Decide yourself and state your assumption, or ask a person: \
+             call the same tool without `to`."
         )
     };
     let own = state.mail.posted.next_id();
-    // What the last one in the cycle asked is what the asker is waited for with.
+    // The asker already waits for a worker whose last question is in the cycle.
     let theirs = |id: MessageId| state.mail.posted[id].message.content.as_str();
     let last = cycle.last().expect("a cycle has a question");
     let mut answer = Draft::new(Party::Orchestrator, Party::Worker(from), MessageKind::Answer, "");
@@ -87,7 +88,7 @@ fn told(
     drafts
 }
 
-/// The questions over which `from` waits for `to`, the first one its own.
+/// Returns the questions over which `from` waits for `to`, starting with its own.
 fn cycle(
     state: &State,
     from: WorkerId,
@@ -111,7 +112,7 @@ fn cycle(
     None
 }
 
-/// A worker answers what it was asked, or what a person wrote to it.
+/// A worker answers a question, or a message of a person.
 pub fn answer(
     state: &State,
     at: Timestamp,
@@ -142,7 +143,7 @@ pub fn answer(
     Ok(message::queue(state, at, [draft]))
 }
 
-/// Whoever was asked one thing need not say which.
+/// Returns the only open question, so that a worker with one need not name it.
 fn only_question(state: &State, worker: WorkerId) -> Option<MessageId> {
     let is_open = |it: &&Message| {
         it.kind.is_asked()

@@ -1,4 +1,4 @@
-//! A worker needs to know something of code that is not its own.
+//! A worker looks up a symbol outside its region.
 
 use crate::{State, query, state::Process};
 use alloc::{string::String, vec, vec::Vec};
@@ -24,7 +24,7 @@ pub fn decide(
     let worker = &state.workers[it.worker];
     let nonce = text::cut(ask.nonce, limits::NAME_BYTES_MAX);
     let asker = state.queries.askers.get(&worker.id);
-    // A bridge that lost the answer asks again.
+    // A repeated call is the same query: the bridge may have lost the answer.
     if asker.is_some_and(|it| it.nonces.contains(nonce)) {
         return Ok(Vec::new());
     }
@@ -56,19 +56,20 @@ pub fn decide(
     }])
 }
 
-/// It stands in the sentence that an owner is asked with: whitespace of whatever kind is one space.
+/// Replaces each run of whitespace by one space: the text is inserted into the question to an
+/// owner.
 fn one_line(words: &str, bytes_max: usize) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
     text::cut(&words.join(" "), bytes_max).trim_end().into()
 }
 
-/// What the settings say has changed.
+/// Applies changed query limits.
 pub fn limits(state: &State, limits: QueryLimits) -> Vec<Event> {
     let is_new = state.queries.limits != limits;
     is_new.then_some(Event::QueryLimitsApplied { limits }).into_iter().collect()
 }
 
-/// An owner answers what it was asked.
+/// An owner answers a query.
 pub fn answer(
     state: &State,
     at: Timestamp,

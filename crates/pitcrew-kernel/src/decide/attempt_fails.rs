@@ -1,4 +1,4 @@
-//! An attempt ends without success: what becomes of its worker, its work and its task.
+//! Ends an attempt without success: its worker, its work and its task.
 
 use super::{
     fleet,
@@ -28,7 +28,7 @@ pub fn decide(
     events.extend(end_worker(state, it, &failure));
     let task = &state.tasks[it.task];
     let hold = if let Failure::Quota { until, message } = &failure {
-        quota::hold(state, at, task, &Limit { told: *until, message, is_new: false })
+        quota::hold(state, at, task, &Limit { reset_at: *until, message, is_new: false })
     } else {
         None
     };
@@ -38,20 +38,20 @@ pub fn decide(
     events
 }
 
-/// What is left of the attempt is saved, unless it worked in somebody else's checkout. Where a pull
-/// is under way, that comes first: half of it is not to be kept.
+/// Saves the remaining work of the attempt, unless it borrowed its checkout. A running pull is
+/// finished first, so that half of it is not saved.
 pub fn save(attempt: &Attempt) -> Option<Event> {
     let own = attempt.checkout != Checkout::Borrowed;
     let is_still = attempt.family.pulls.is_empty();
     (own && is_still).then_some(Event::SaveAsked { attempt: attempt.id })
 }
 
-/// The worker's open requests go with it.
+/// Withdraws the open requests of a worker.
 pub fn withdraw_requests(state: &State, worker: WorkerId) -> Vec<Event> {
     state.workers[worker].requests.iter().map(|it| withdraw(state, *it)).collect()
 }
 
-/// The tool calls that wait for permission go with their turn.
+/// Withdraws the permission requests of a turn.
 pub fn withdraw_tool_uses(state: &State, worker: WorkerId) -> Vec<Event> {
     let requests = state.workers[worker].requests.iter();
     let is_tool =
@@ -102,7 +102,8 @@ fn has_attempts_left(task: &Task, failure: &Failure) -> bool {
     task.is_free(failure) || task.attempts_spent + 1 < task.attempts_granted
 }
 
-/// Doubles from attempt to attempt, with a spread so that tasks that failed together do not return together.
+/// Doubles from attempt to attempt, with a jitter so that tasks that failed together do not retry
+/// together.
 fn back_off_ms(task: &Task, failure: &Failure) -> u64 {
     let (first, max) = if matches!(failure, Failure::Model { .. }) {
         (limits::BACKOFF_MODEL_MS_FIRST, limits::BACKOFF_MODEL_MS_MAX)
@@ -115,9 +116,8 @@ fn back_off_ms(task: &Task, failure: &Failure) -> u64 {
     capped - capped * spread / 100
 }
 
-/// What only the kernel knows: which check was red before, which task a conflict is with, that
-/// somebody may change nothing at all, and that an agent ended because it was interrupted and did
-/// not care.
+/// Adds what only the kernel knows: which checks already failed on the base, which task a conflict
+/// is with, that the task may only read, and that an agent exited because it was interrupted.
 fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
     let plan = state.plan_of(attempt);
     let mut failure = failure;

@@ -1,4 +1,4 @@
-//! Who may give which order. What an order leads to is decided elsewhere.
+//! Authorisation: which actor may send which command.
 
 use crate::State;
 use pitcrew_model::{Actor, Command, Rejection, TaskId, WorkerId};
@@ -12,7 +12,7 @@ pub fn check(state: &State, actor: Actor, command: &Command) -> Result<(), Rejec
     if allowed { Ok(()) } else { Err(Rejection::NotForYou { actor }) }
 }
 
-/// A worker works, and hands in plans that a person decides about.
+/// A worker works, and creates plans that a person approves.
 fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), Rejection> {
     match command {
         Command::CompleteTask { .. }
@@ -25,7 +25,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::PullSubtask { .. }
         | Command::DecideForChild { .. }
         | Command::AskQuery { .. }
-        // Refused where they are decided: the words say which request it is.
+        // Rejected where they are decided, because the message names the request.
         | Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. } => Ok(()),
         Command::CancelTask { task } => owns(state, worker, *task),
@@ -56,7 +56,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
     }
 }
 
-/// A worker ends and repeats what it has handed out itself, and nothing else.
+/// A worker cancels and retries only its own sub-tasks.
 fn owns(state: &State, worker: WorkerId, task: TaskId) -> Result<(), Rejection> {
     let parent = state.parent_of(state.task(task)?);
     if parent.is_some_and(|it| it.worker == worker) {
@@ -66,7 +66,7 @@ fn owns(state: &State, worker: WorkerId, task: TaskId) -> Result<(), Rejection> 
     }
 }
 
-/// A person's own agent drives plans; what asks a person it cannot decide, and it gives up no work.
+/// A person's own agent drives plans. It cannot approve anything, and cannot abandon work.
 fn client(command: &Command) -> bool {
     match command {
         Command::CreatePlan(_)

@@ -1,4 +1,4 @@
-//! A worker waits for what it has handed out. Its call stays open meanwhile.
+//! A worker waits for its sub-tasks. Its call stays open meanwhile.
 
 use super::{bubble, spawn_safety};
 use crate::{
@@ -12,7 +12,7 @@ use pitcrew_model::{
     AttemptId, AwaitEnd, Event, Input, Rejection, RequestStatus, TaskId, Timestamp, limits,
 };
 
-const UNDECIDED: &str = "its parent has read it and decided nothing";
+const UNDECIDED: &str = "its parent did not decide it";
 
 pub fn decide(
     state: &State,
@@ -25,8 +25,8 @@ pub fn decide(
     let parent = spawn_safety::parent(state, attempt)?;
     let tasks = wanted(parent, tasks)?;
     let is_open = |it: &&TaskId| parent.family.open.contains(*it);
-    // Where a call waits already, its place is taken even if nothing is left to wait for: whoever
-    // is parked is answered when it has a slot again.
+    // If a call is already open, this one replaces it even if everything has ended: a parked worker
+    // is answered when it has a slot again.
     let is_parked = state.workers[parent.worker].wait.is_some();
     if is_parked || tasks.iter().any(|it| is_open(&it)) {
         may_wait(state, parent)?;
@@ -35,7 +35,7 @@ pub fn decide(
         events.push(begin(input.at, parent, tasks, timeout_ms, call));
         return Ok(events);
     }
-    // There is nothing to wait for: the answer is there.
+    // Everything has ended, so the answer is available at once.
     let worker = &state.workers[parent.worker];
     let mut events = subtask::hand_results(state, worker, |it| tasks.contains(&it));
     events.push(Event::AwaitEnded {
@@ -48,7 +48,7 @@ pub fn decide(
     Ok(events)
 }
 
-/// Each once, in the order in which they were handed out.
+/// Returns each sub-task once, in the order of their creation.
 fn wanted(parent: &Attempt, tasks: &[TaskId]) -> Result<Vec<TaskId>, Rejection> {
     let own = &parent.family.children;
     if own.is_empty() {
@@ -61,14 +61,14 @@ fn wanted(parent: &Attempt, tasks: &[TaskId]) -> Result<Vec<TaskId>, Rejection> 
     Ok(own.iter().filter(|it| asked.is_empty() || asked.contains(it)).copied().collect())
 }
 
-/// Only the call of a turn can stay open.
+/// Only a call during a turn can stay open.
 pub fn may_wait(state: &State, parent: &Attempt) -> Result<(), Rejection> {
     let worker = &state.workers[parent.worker];
     if worker.turn.is_none() { Err(Rejection::NotInTurn { worker: worker.id }) } else { Ok(()) }
 }
 
-/// What it was told of when it last waited, and has left as it was: it will not decide. Whoever asked
-/// is not kept waiting by it, and it is not told again and again.
+/// Moves on requests and questions that the worker saw at its last wait and did not decide. They go
+/// to the next party, and the worker does not see them again.
 fn pass_over(state: &State, at: Timestamp, parent: &Attempt) -> Vec<Event> {
     let worker = &state.workers[parent.worker];
     let (requests, questions) = &worker.shown;
@@ -86,7 +86,8 @@ fn pass_over(state: &State, at: Timestamp, parent: &Attempt) -> Vec<Event> {
     events
 }
 
-/// One call at a time stays open: whoever calls again has given up the first, or its client has.
+/// Ends the open call of the worker: at most one stays open, and a new call means that the client
+/// gave up the first.
 pub fn replace(state: &State, parent: &Attempt) -> Vec<Event> {
     let worker = &state.workers[parent.worker];
     let ended = || subtask::wait_ended(worker, AwaitEnd::Replaced);

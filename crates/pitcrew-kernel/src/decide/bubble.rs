@@ -1,5 +1,5 @@
-//! A sub-task asks for more than it was given: its parent decides what it holds itself, then the
-//! matrix, then a person.
+//! Escalates a permission request of a sub-task: to its parent if that holds the permission, then
+//! to the matrix, then to a person.
 
 use crate::{
     State,
@@ -8,19 +8,19 @@ use crate::{
 use alloc::{format, string::String, vec, vec::Vec};
 use pitcrew_model::{Actor, Event, RequestId, RequestStatus, Rule, ToolUse};
 
-/// The way that a request goes at once. That of a plan's own task begins at a person.
+/// Returns the first steps of a request. A request of a plan's own task starts at a person.
 pub fn rise(state: &State, request: RequestId, task: &Task, tool: &ToolUse) -> Vec<Event> {
     let Some(parent) = state.parent_of(task) else { return Vec::new() };
     let from = RequestStatus::Requested;
     if holds(state, parent, tool) {
-        let text = format!("{} may do the same itself", parent.task);
+        let text = format!("{} has this permission", parent.task);
         vec![moved(request, from, RequestStatus::AtParent, text)]
     } else {
-        to_person(request, from, format!("{} would have to ask for it too", parent.task))
+        to_person(request, from, format!("{} lacks this permission too", parent.task))
     }
 }
 
-/// From a parent that cannot or does not decide, over the matrix, to a person.
+/// Escalates from a parent that cannot or does not decide, past the matrix, to a person.
 pub fn to_person(request: RequestId, from: RequestStatus, why: String) -> Vec<Event> {
     let (matrix, person) = (RequestStatus::AtOrchestrator, RequestStatus::AtUser);
     let asks = format!("the rule is {}", Rule::AskUser);
@@ -32,7 +32,7 @@ fn moved(request: RequestId, from: RequestStatus, to: RequestStatus, text: Strin
     Event::RequestMoved { request, from, to, text: Some(text), actor }
 }
 
-/// Whether the parent could do the same itself without asking, and is there to say so.
+/// Returns whether the parent may do the same without asking, and can answer now.
 pub fn holds(state: &State, parent: &Attempt, tool: &ToolUse) -> bool {
     parent.is_open()
         && state.workers[parent.worker].process == Process::Alive

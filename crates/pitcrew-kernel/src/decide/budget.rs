@@ -1,4 +1,4 @@
-//! What turns use; and a person who does not grant more.
+//! Records usage, and ends what a person does not grant more for.
 
 use super::attempt_fails;
 use crate::State;
@@ -8,16 +8,20 @@ use pitcrew_model::{
     Usage, WorkerId,
 };
 
-/// Usage only grows: what is told twice is told for nothing. What is told after the end of a turn,
-/// also by an agent that is being stopped, belongs to that turn.
-pub fn told(state: &State, worker: WorkerId, usage: Usage) -> Result<Vec<Event>, Rejection> {
+/// Usage only grows, so a repeated report changes nothing. A report after the end of a turn belongs
+/// to that turn, even if the agent is being stopped.
+pub fn report_usage(
+    state: &State,
+    worker: WorkerId,
+    usage: Usage,
+) -> Result<Vec<Event>, Rejection> {
     let it = state.worker(worker)?;
-    let usage = it.told.at_least(usage);
-    let is_news = it.turns_count > 0 && usage != it.told;
+    let usage = it.reported.at_least(usage);
+    let is_news = it.turns_count > 0 && usage != it.reported;
     Ok(is_news.then_some(Event::UsageNoted { worker, usage }).into_iter().collect())
 }
 
-/// Whatever would use more ends here. What is handed in already is still judged.
+/// Ends everything that would use more. Submitted work is still verified.
 pub fn denied(state: &State, input: &Input, spending: &Spending) -> Vec<Event> {
     let tasks: Vec<TaskId> = match spending.scope {
         BudgetScope::Task(task) => state.parts(task),

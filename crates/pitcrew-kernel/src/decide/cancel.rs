@@ -1,4 +1,4 @@
-//! Cancelling, from every state, with everything below.
+//! Cancels plans and tasks, from every state, with all sub-tasks.
 
 use super::attempt_fails;
 use crate::State;
@@ -10,7 +10,7 @@ use pitcrew_model::{
 
 pub fn task(state: &State, input: &Input, task: TaskId) -> Result<Vec<Event>, Rejection> {
     let it = state.task(task)?;
-    // What is being integrated may be in the branch already; it is done in a moment.
+    // A task that is being integrated may already be in the branch.
     if it.status == TaskStatus::Integrating || !it.status.may_become(TaskStatus::Cancelled) {
         let (status, wanted) = (it.status, TaskStatus::Cancelled);
         return Err(Rejection::TaskTransition { task: it.name(), status, wanted });
@@ -40,7 +40,7 @@ fn cancel_task(state: &State, input: &Input, task: TaskId) -> Vec<Event> {
     one(state, input.at, input.actor, &input.actor.to_string(), task)
 }
 
-/// One task. What it has handed out ends with it, by a standing rule.
+/// Cancels one task. A standing rule cancels its sub-tasks.
 pub fn one(state: &State, at: Timestamp, actor: Actor, by: &str, task: TaskId) -> Vec<Event> {
     let it = &state.tasks[task];
     if it.status.in_attempt() {
@@ -52,7 +52,7 @@ pub fn one(state: &State, at: Timestamp, actor: Actor, by: &str, task: TaskId) -
     vec![Event::TaskMoved { task, from, to, reason: Reason::Cancelled, actor }]
 }
 
-/// A plan of which nothing has run yet goes, with its tasks.
+/// Cancels a plan that has not run yet, with its tasks.
 pub fn unstarted_plan(state: &State, plan: PlanId, reason: &str, actor: Actor) -> Vec<Event> {
     let it = &state.plans[plan];
     let (from, to) = (it.status, PlanStatus::Cancelled);
@@ -61,7 +61,7 @@ pub fn unstarted_plan(state: &State, plan: PlanId, reason: &str, actor: Actor) -
     events
 }
 
-/// Cancels the tasks of a plan that are not in an attempt.
+/// Cancels the tasks of a plan that have no open attempt.
 pub fn cancel_waiting(
     state: &State,
     plan: PlanId,

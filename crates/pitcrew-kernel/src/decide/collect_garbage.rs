@@ -1,4 +1,4 @@
-//! Checkouts that nobody needs any more go, and so do old snapshots. The vault is tidied.
+//! Removes unused checkouts, drops old snapshots and repacks the vault.
 
 use crate::{State, droppable, removable};
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ pub fn decide(state: &State, now: Timestamp) -> Vec<Event> {
     let mut events: Vec<Event> =
         removable(state).map(|it| Event::RemovalAsked { attempt: it.id }).collect();
     events.extend(droppable(state, now).map(|it| Event::DropAsked { attempt: it.id }));
-    // One that is under way does for this one too.
+    // A repack that is already running is enough.
     if state.tidying.is_none() {
         events.push(Event::TidyAsked);
     }

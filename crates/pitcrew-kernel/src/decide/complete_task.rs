@@ -1,4 +1,4 @@
-//! A worker says that its task is done, or that it cannot be done.
+//! A worker reports the end of its task.
 
 use super::attempt_fails;
 use crate::{
@@ -29,7 +29,7 @@ pub fn decide(
     if !status.may_become(wanted) {
         return Err(Rejection::TaskTransition { task: task.name(), status, wanted });
     }
-    // What it has handed out is a part of its work: only who gives up leaves it undone.
+    // Sub-tasks are part of the work: only a worker that gives up may leave them open.
     if claim != Claim::Failed && !it.family.open.is_empty() {
         let tasks = it.family.open.iter().copied().collect();
         return Err(Rejection::SubtasksOpen { tasks });
@@ -44,7 +44,7 @@ pub fn decide(
         return Err(Rejection::OutputTooLong);
     }
     let summary: String = text::cut(summary, limits::SUMMARY_BYTES_MAX).into();
-    // Said twice is said once: a bridge that lost the answer asks again.
+    // A repeated call is the same report: the bridge may have lost the answer.
     if it.claim.as_ref() == Some(&(claim, summary.clone())) {
         return Ok(Vec::new());
     }
@@ -57,7 +57,7 @@ pub fn decide(
     Ok(events)
 }
 
-/// A sub-task whose changes are on their way into the checkout that is handed in.
+/// Returns a sub-task whose changes are being pulled into the checkout.
 fn being_pulled(state: &State, attempt: &Attempt) -> Option<TaskId> {
     let is_pulled = |it: &&TaskId| matches!(state.tasks[**it].pull, Pull::UnderWay(_));
     let own = attempt.family.children.iter().find(is_pulled).copied();
@@ -73,7 +73,7 @@ fn bytes(output: &TaskOutput) -> usize {
     metadata + output.permissions_requested.iter().map(String::len).sum::<usize>()
 }
 
-/// The turn is over and the worker has said how it went: its process is not needed any more.
+/// The turn has ended after the report, so the process is no longer needed.
 pub fn after_turn(
     state: &State,
     input: &Input,

@@ -1,4 +1,4 @@
-//! A plan is handed in: checked whole, then approved or put before a person.
+//! Creates a plan: validates it, then approves it or requests an approval.
 
 use super::order;
 use crate::{State, sandbox};
@@ -43,20 +43,21 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     }
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
-    // Only a person can have agreed already.
+    // Only a person can have approved it.
     let given = it.approval == Approval::Given && actor == Actor::Person;
     if rule == Rule::AskUser && !given {
         let request = state.requests.next_id();
         let kind = RequestKind::PlanExecution;
         events.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
     } else {
-        let reason = if given { "approved with the order" } else { "approved by the permissions" };
+        let reason =
+            if given { "approved with the command" } else { "approved by the permissions" };
         events.extend(activate(plan, to, reason, actor));
     }
     Ok(events)
 }
 
-/// The limits of one task, whichever door it came through.
+/// Checks the limits of one task, wherever it came from.
 pub fn check(task: &TaskSpec) -> Result<(), Rejection> {
     if task.agent.backend.is_none() {
         return Err(Rejection::NoAgent { key: task.key.clone() });
@@ -86,7 +87,7 @@ pub fn check(task: &TaskSpec) -> Result<(), Rejection> {
     Err(Rejection::BadTask { key: task.key.clone(), problem: problem.into() })
 }
 
-/// The plan may run: the vault gets ready for it.
+/// Activates the plan: the vault is prepared for it.
 pub fn activate(plan: PlanId, from: PlanStatus, reason: &str, actor: Actor) -> [Event; 2] {
     let to = PlanStatus::Active;
     [Event::PlanMoved { plan, from, to, reason: reason.into(), actor }, Event::PlanOpened { plan }]

@@ -1,4 +1,4 @@
-//! A worker decides what its own sub-tasks wait for: within its own rights, all of it or nothing.
+//! A worker decides requests of its own sub-tasks: within its own permissions, all or none.
 
 use super::bubble;
 use crate::{
@@ -10,7 +10,7 @@ use pitcrew_model::{
     Action, Actor, AttemptId, Event, Rejection, RequestId, RequestKind, RequestStatus, Verdict,
 };
 
-/// Without requests: all that stand at this worker.
+/// Without requests: all that wait for this worker.
 pub fn decide(
     state: &State,
     actor: Actor,

@@ -1,4 +1,4 @@
-//! A person approves or denies what waits.
+//! A person approves or denies a request.
 
 use super::{budget, cancel, create_plan, grant};
 use crate::{State, state::Request};
@@ -8,9 +8,9 @@ use pitcrew_model::{
     RequestKind, RequestStatus, Rule, Verdict,
 };
 
-/// What a person says, and how far it reaches.
+/// The decision of a person and its scope.
 #[derive(Clone, Copy)]
-pub struct Ruling {
+pub struct Decision {
     pub verdict: Verdict,
     pub scope: GrantScope,
 }
@@ -19,18 +19,18 @@ pub fn decide(
     state: &State,
     input: &Input,
     request: RequestId,
-    ruling: Ruling,
+    decision: Decision,
     reason: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
     let (it, actor) = (state.request(request)?, input.actor);
     if actor != Actor::Person {
         return Err(Rejection::NotYours { request });
     }
-    // Whoever stands above may always decide.
+    // A person may decide at any stage.
     if !it.status.is_open() {
         return Err(state.closed(it));
     }
-    let verdict = ruling.verdict;
+    let verdict = decision.verdict;
     if verdict == Verdict::Approve {
         may_be_approved(state, it)?;
     }
@@ -63,16 +63,16 @@ pub fn decide(
         (RequestKind::Budget(spending), Verdict::Deny) => {
             events.extend(budget::denied(state, input, spending));
         }
-        // The worker gets it when it has a slot again.
+        // The worker gets the answer when it has a slot again.
         (RequestKind::Budget(_), Verdict::Approve) | (RequestKind::ToolUse { .. }, _) => {}
     }
-    if verdict == Verdict::Approve && !ruling.scope.is_once() {
-        events.extend(grant::decide(state, it, ruling.scope, actor)?);
+    if verdict == Verdict::Approve && !decision.scope.is_once() {
+        events.extend(grant::decide(state, it, decision.scope, actor)?);
     }
     Ok(events)
 }
 
-/// Nobody allows what the matrix denies.
+/// Not even a person can approve what the matrix denies.
 fn may_be_approved(state: &State, request: &Request) -> Result<(), Rejection> {
     let action = match (&request.kind, request.worker) {
         (RequestKind::PlanExecution, _) => Some(Action::PlanExecution),

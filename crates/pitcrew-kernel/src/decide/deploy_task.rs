@@ -1,4 +1,4 @@
-//! A task of a manually deployed plan may start.
+//! Deploys a task of a manually deployed plan.
 
 use crate::{State, state::Deployer};
 use alloc::{vec, vec::Vec};

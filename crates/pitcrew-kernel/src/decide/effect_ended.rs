@@ -1,4 +1,4 @@
-//! A driver has done what it was told, or could not.
+//! A driver has finished an effect, or failed.
 
 use super::{attempt_fails, cancel, complete_task, turn_ended};
 use crate::{
@@ -96,13 +96,13 @@ fn attempt_failed(
 ) -> Vec<Event> {
     let it = &state.attempts[attempt];
     if it.step != Some(effect) {
-        // The attempt went on without this effect, so its failure is nobody's.
+        // The attempt no longer waits for this effect, so its failure has no consequence.
         return Vec::new();
     }
     let process = state.workers[it.worker].process;
     let save = attempt_fails::save(it).filter(|_| process == Process::Stopping);
     match (&it.claim, failure) {
-        // The agent left as soon as it had said how it went.
+        // The agent exited right after its report.
         (Some((claim, summary)), Failure::AgentExited { .. })
             if it.is_open() && process == Process::Alive =>
         {
@@ -114,7 +114,7 @@ fn attempt_failed(
             events.extend(save);
             events
         }
-        // A partial task that a person accepted does not merge.
+        // A partial task that a person accepted has a merge conflict.
         _ if is_accepted(state, it) => {
             let reason = Reason::Failure { failure: failure.clone(), retry_at: None };
             let (from, to) = (TaskStatus::Integrating, TaskStatus::Failed);
@@ -124,13 +124,13 @@ fn attempt_failed(
     }
 }
 
-/// The attempt ended as partial, and a person took it as it is.
+/// The attempt ended as partial, and a person accepted it.
 fn is_accepted(state: &State, attempt: &Attempt) -> bool {
     let status = state.tasks[attempt.task].status;
     status == TaskStatus::Integrating && attempt.outcome == Some(Outcome::Partial)
 }
 
-/// The work is in the user's repository: the checkouts it came from are not needed any more.
+/// The work has landed, so its checkouts are no longer needed.
 fn landed(state: &State, plan: PlanId) -> Vec<Event> {
     let (from, to) = (LandingStatus::Merging, LandingStatus::Merged);
     let reason = String::new();
@@ -146,14 +146,14 @@ fn plan_prepared(state: &State, plan: PlanId) -> Option<Event> {
     (checks && !it.status.has_ended()).then_some(Event::BaseCheckAsked { plan })
 }
 
-/// The plan goes on again, and what is red on its base is not known.
+/// The plan was resumed while its base check was being stopped, so the check runs again.
 fn base_checked(state: &State, plan: PlanId) -> Option<Event> {
     let it = &state.plans[plan];
     let is_wanted = it.base_check == BaseCheck::CutShort && it.status == PlanStatus::Active;
     is_wanted.then_some(Event::BaseCheckAsked { plan })
 }
 
-/// The plan cannot begin: it has failed, and each of its tasks says why.
+/// The plan cannot start: it fails, and so does each of its tasks.
 fn plan_not_prepared(state: &State, plan: PlanId, failure: &Failure) -> Vec<Event> {
     let it = &state.plans[plan];
     if it.status.has_ended() {
@@ -171,7 +171,7 @@ fn checkout_prepared(state: &State, now: Timestamp, attempt: AttemptId) -> Vec<E
     if !it.is_open() {
         return Vec::new();
     }
-    // The machine may have less to offer than when the attempt was opened.
+    // The sandbox may have become weaker since the attempt was opened.
     if let Err(failure) = sandbox::check(state) {
         return attempt_fails::decide(state, now, ACTOR, attempt, failure);
     }
@@ -216,7 +216,7 @@ fn agent_ready(state: &State, now: Timestamp, worker: WorkerId) -> Vec<Event> {
     events
 }
 
-/// The attempt whose checkout it went to has ended meanwhile: now what it left can be saved.
+/// The attempt that pulled has ended meanwhile, so its work can be saved now.
 fn pull_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option<Event> {
     let owner = &state.attempts[state.checkout_owner(attempt)];
     let is_last = owner.family.pulls.iter().all(|it| *it == effect);
@@ -228,17 +228,17 @@ fn pull_ended(state: &State, effect: EffectId, attempt: AttemptId) -> Option<Eve
     (is_last && is_left).then_some(Event::SaveAsked { attempt: owner.id })
 }
 
-/// What sub-tasks were to begin from could not be kept.
+/// The start of sub-tasks could not be saved.
 fn not_kept(state: &State, attempt: AttemptId, result: &EffectResult) -> Vec<Event> {
     let EffectResult::SnapshotNotTaken { reason, .. } = result else { return Vec::new() };
     let it = &state.attempts[attempt];
-    // Another one is due: they wait for that.
+    // Another snapshot is due, and they wait for that one.
     if it.snapshot_due == Some(Timestamp(0)) {
         return Vec::new();
     }
     let open = it.family.waiters.iter().map(|it| &state.tasks[*it]);
     let fails = |task: &Task| {
-        let message = alloc::format!("its parent's checkout could not be kept: {reason}");
+        let message = alloc::format!("the parent's checkout could not be saved: {reason}");
         let reason = Reason::Failure { failure: Failure::Checkout { message }, retry_at: None };
         let (from, to) = (task.status, TaskStatus::Failed);
         Event::TaskMoved { task: task.id, from, to, reason, actor: ACTOR }
@@ -246,7 +246,8 @@ fn not_kept(state: &State, attempt: AttemptId, result: &EffectResult) -> Vec<Eve
     open.filter(|it| it.status == TaskStatus::Pending).map(fails).collect()
 }
 
-/// The process is gone because we wanted it so: after completion the work is taken, else it is saved.
+/// The process ended because it was stopped: after a completion its work is collected, otherwise
+/// saved.
 pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
     let it = &state.workers[worker];
     let attempt = &state.attempts[it.attempt];
@@ -280,7 +281,7 @@ pub fn agent_gone(state: &State, worker: WorkerId) -> Vec<Event> {
 fn work_collected(state: &State, attempt: AttemptId) -> Vec<Event> {
     let it = &state.attempts[attempt];
     let partial = matches!(it.claim, Some((Claim::Partial, _)));
-    // What was handed out is not merged: its parent takes what it wants of it.
+    // Work of a sub-task is not merged: its parent pulls it.
     let delegated = state.tasks[it.task].delegation.is_some();
     if !it.is_open() || !(partial || delegated) {
         return Vec::new();
@@ -288,7 +289,7 @@ fn work_collected(state: &State, attempt: AttemptId) -> Vec<Event> {
     done(it).into()
 }
 
-/// It ends as its worker said: nothing of it is merged.
+/// The sub-task ends with the reported outcome. Nothing is merged.
 fn done(attempt: &Attempt) -> [Event; 2] {
     let partial = matches!(attempt.claim, Some((Claim::Partial, _)));
     let (outcome, to) = if partial {
@@ -315,7 +316,7 @@ fn verified(state: &State, attempt: AttemptId) -> Vec<Event> {
             actor: ACTOR,
         });
     } else if !is_accepted(state, it) {
-        // Cancelled meanwhile.
+        // The task was cancelled meanwhile.
         return Vec::new();
     }
     events.push(Event::IntegrateAsked { attempt });

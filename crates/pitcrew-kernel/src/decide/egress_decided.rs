@@ -1,10 +1,10 @@
-//! What the way out of a box let through, and what not.
+//! Records the network decisions of a box.
 
 use crate::State;
 use alloc::vec::Vec;
 use pitcrew_model::{EgressDecision, EgressOf, Event, Rejection, limits::EGRESS_PER_RECORD_MAX};
 
-/// What is known already is told again after a restart. What is too much stays in the record.
+/// Known decisions are repeated after a restart. Those above the limit are only in the record file.
 pub fn decide(state: &State, decision: &EgressDecision) -> Result<Vec<Event>, Rejection> {
     let known = match decision.whose {
         EgressOf::Attempt(attempt) => state.attempt(attempt)?.egress,

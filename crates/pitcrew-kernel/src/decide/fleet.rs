@@ -1,9 +1,9 @@
-//! A backend that cannot be used at all: whoever has not started yet would only find out the same.
+//! A backend cannot be used at all: tasks that have not started yet fail with it.
 
 use crate::{State, state::Task};
 use pitcrew_model::{Actor, Event, Failure, PlanStatus, Reason, TaskStatus};
 
-/// The tasks of the same backend that wait fail with it, for the same reason, and cost no attempt.
+/// Fails the waiting tasks of the same backend for the same reason, at the cost of no attempt.
 pub fn fails_too(state: &State, first: &Task, failure: &Failure) -> impl Iterator<Item = Event> {
     let stops = matches!(
         failure,
@@ -12,7 +12,7 @@ pub fn fails_too(state: &State, first: &Task, failure: &Failure) -> impl Iterato
             | Failure::LimitStays { .. }
             | Failure::ModelMissing { .. }
     );
-    // Another model may be there.
+    // Another model may be available.
     let is_model = matches!(failure, Failure::ModelMissing { .. });
     let alike = move |it: &Task| !is_model || it.spec.model == first.spec.model;
     let vendor = first.spec.vendor().filter(|_| stops);

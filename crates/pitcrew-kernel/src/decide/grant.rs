@@ -1,4 +1,4 @@
-//! An approval that reaches further than this once, and what else it covers.
+//! Grants: an approval beyond one use, and the other open requests that it covers.
 
 use crate::{
     State,
@@ -7,11 +7,11 @@ use crate::{
 };
 use alloc::{format, vec, vec::Vec};
 use pitcrew_model::{
-    Actor, Event, Grant, GrantId, GrantScope, Reach, Rejection, RequestKind, RequestStatus, TaskId,
-    ToolUse, is_grantable, limits,
+    Actor, Event, Grant, GrantId, GrantScope, GrantTarget, Rejection, RequestKind, RequestStatus,
+    TaskId, ToolUse, is_grantable, limits,
 };
 
-/// Never more than what is asked: a grant is about the content that the person has seen.
+/// A grant never covers more than the request that the person saw.
 pub fn decide(
     state: &State,
     request: &Request,
@@ -24,9 +24,9 @@ pub fn decide(
     let task = state.attempts[state.workers[worker].attempt].task;
     let reach = match scope {
         GrantScope::Once => return Ok(Vec::new()),
-        GrantScope::Task => Reach::Task(task),
-        GrantScope::Plan => Reach::Plan(request.plan),
-        GrantScope::Always => Reach::Always,
+        GrantScope::Task => GrantTarget::Task(task),
+        GrantScope::Plan => GrantTarget::Plan(request.plan),
+        GrantScope::Always => GrantTarget::Always,
     };
     let actions = asked(&state.matrix, &state.actions(task, tool));
     if !is_grantable(&actions, tool) {
@@ -50,7 +50,7 @@ pub fn decide(
     Ok(events)
 }
 
-/// Nobody is asked again for what others wait for as well.
+/// Approves the other open requests that the grant covers.
 fn covered(state: &State, request: &Request, grant: &Grant, actor: Actor) -> Vec<Event> {
     let is_covered = |other: &Request, task: TaskId, tool: &ToolUse| {
         other.id != request.id

@@ -1,4 +1,4 @@
-//! Integrated work goes to the base branch, if a person agrees.
+//! Lands integrated work on the base branch, after the approval of a person.
 
 use crate::State;
 use alloc::{string::String, vec, vec::Vec};
@@ -25,7 +25,7 @@ pub fn decide(
     if rule == Rule::AutoDeny {
         return Err(state.denied(Action::BranchMerge));
     }
-    // Only a person can have agreed already.
+    // Only a person can have approved it.
     let given = approval == Approval::Given && actor == Actor::Person;
     let asks = rule == Rule::AskUser && !given;
     if asks && from == LandingStatus::Review {

@@ -1,6 +1,6 @@
-//! A worker tells or asks something.
+//! A worker sends a note or a question.
 
-use super::{ask, ask_house, send_message};
+use super::{ask, auto_answer, send_message};
 use crate::{
     State,
     message::{self, Draft},
@@ -47,16 +47,15 @@ pub fn decide(
     Ok(message::queue(state, at, [draft]))
 }
 
-/// Nothing is dropped without a word; who tells too much is told so: every note costs a write to the
-/// disk.
+/// Rejects notes above the limit with an explanation, because every note is a write to the disk.
 fn keeps_pace(state: &State, at: Timestamp, worker: WorkerId) -> Result<(), Rejection> {
-    let told = &state.workers[worker].told_at;
-    let oldest = told.front().filter(|_| told.len() >= limits::NOTES_PER_MINUTE_MAX);
+    let notes = &state.workers[worker].notes_at;
+    let oldest = notes.front().filter(|_| notes.len() >= limits::NOTES_PER_MINUTE_MAX);
     let is_fast = oldest.is_some_and(|it| at.since(*it) < MINUTE_MS);
     if is_fast { Err(Rejection::NotesTooFast { worker }) } else { Ok(()) }
 }
 
-/// The other worker that is written to; none for the orchestrator.
+/// Returns the other worker that is addressed; none for the orchestrator.
 fn reader(state: &State, attempt: &Attempt, to: Addressee) -> Result<Option<WorkerId>, Rejection> {
     match to {
         Addressee::Orchestrator => Ok(None),
@@ -69,7 +68,7 @@ fn reader(state: &State, attempt: &Attempt, to: Addressee) -> Result<Option<Work
     }
 }
 
-/// Of another worker, or of the house.
+/// Sends a question to another worker, or to the orchestrator.
 fn question(
     state: &State,
     at: Timestamp,
@@ -78,12 +77,12 @@ fn question(
 ) -> Result<Vec<Event>, Rejection> {
     match reader(state, it, note.to)? {
         Some(to) => ask::ask(state, at, it.worker, to, note.words),
-        None => ask_house::decide(state, at, it, note.words),
+        None => auto_answer::decide(state, at, it, note.words),
     }
 }
 
-/// What an agent does is a sign of life in the journal now and then; whoever watches is shown all of
-/// it without that.
+/// Stores the activity of an agent now and then. Clients that watch it get all of it without the
+/// journal.
 pub fn activity(
     state: &State,
     at: Timestamp,

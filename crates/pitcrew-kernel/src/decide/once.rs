@@ -1,4 +1,4 @@
-//! A call whose answer may be lost on the way: said again it is taken for the first one.
+//! A call whose answer may be lost: a repetition has the nonce of the first call.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

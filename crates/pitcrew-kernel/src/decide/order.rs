@@ -1,4 +1,4 @@
-//! Dependencies come first. Duplicates, strangers and cycles are named.
+//! Sorts tasks topologically. Rejects duplicates, unknown dependencies and cycles.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -8,13 +8,13 @@ use alloc::{
 };
 use pitcrew_model::{Rejection, TaskSpec};
 
-/// A task by its place in the plan, with the places of its dependencies.
+/// A task by its position in the plan, with the positions of its dependencies.
 pub struct Placed {
     pub task: usize,
     pub dependencies: Vec<usize>,
 }
 
-/// The tasks in an order in which each stands after its dependencies; else as in the file.
+/// Returns the tasks with dependencies first; otherwise in the order of the file.
 pub fn topological(tasks: &[TaskSpec]) -> Result<Vec<Placed>, Rejection> {
     let places = places(tasks)?;
     let dependencies = dependencies(tasks, &places)?;
@@ -69,7 +69,7 @@ fn dependencies(
     tasks.iter().map(of_task).collect()
 }
 
-/// Follows unmet dependencies until a task comes up twice.
+/// Follows unmet dependencies until a task repeats.
 fn cycle(tasks: &[TaskSpec], dependencies: &[Vec<usize>], waiting: &[usize]) -> Vec<String> {
     let mut path: Vec<usize> = Vec::new();
     let mut here = waiting.iter().position(|it| *it > 0).expect("some task is left over");

@@ -1,4 +1,4 @@
-//! A plan holds still, and goes on.
+//! Pauses and resumes a plan.
 
 use super::{attempt_fails, reopen};
 use crate::{State, state::Worker};
@@ -7,8 +7,8 @@ use pitcrew_model::{
     Actor, Event, Failure, Input, PlanId, PlanStatus, Rejection, TaskWork, WorkerStatus,
 };
 
-/// No new starts, and the turns under way are interrupted. What is being verified is finished; a check
-/// of the base is cut short, and done again when the plan goes on.
+/// Stops new starts and interrupts running turns. Work that is being verified is finished. A base
+/// check is stopped, and runs again after the resume.
 pub fn pause(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, Rejection> {
     let (it, actor) = (state.plan(plan)?, input.actor);
     if it.status != PlanStatus::Active {
@@ -17,12 +17,12 @@ pub fn pause(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, R
     let (from, to) = (it.status, PlanStatus::Paused);
     let mut events = vec![Event::PlanMoved { plan, from, to, reason: String::new(), actor }];
     for worker in workers(state, plan).filter(|it| it.status == WorkerStatus::Running) {
-        // A worker that has said it is done has nothing left that could be interrupted.
+        // A worker that has reported completion has nothing to interrupt.
         if state.attempts[worker.attempt].claim.is_some() {
             continue;
         }
         let attempt = &state.attempts[worker.attempt];
-        // A command cannot go on in the middle: it begins again, in a fresh checkout.
+        // A command cannot be resumed: it starts over in a fresh checkout.
         if matches!(state.tasks[attempt.task].spec.work, TaskWork::Command { .. }) {
             let (at, failure) = (input.at, Failure::Interrupted);
             events.extend(attempt_fails::decide(state, at, actor, attempt.id, failure));
@@ -33,7 +33,7 @@ pub fn pause(state: &State, input: &Input, plan: PlanId) -> Result<Vec<Event>, R
     Ok(events)
 }
 
-/// Takes a running worker off its slot.
+/// Frees the slot of a running worker.
 pub fn park(worker: &Worker) -> Vec<Event> {
     let (from, to) = (worker.status, WorkerStatus::Paused);
     let reason = "the plan is paused".into();

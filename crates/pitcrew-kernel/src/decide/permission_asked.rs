@@ -1,11 +1,11 @@
-//! An agent waits for permission. The matrix decides what it knows; a person decides the rest.
+//! An agent requests a permission. The matrix decides what it covers, a person the rest.
 
 use super::bubble;
 use crate::{
     State,
     evolve::{Allow, choose},
-    permit::{Judged, asked},
-    state::{Comeback, Process, Worker},
+    permit::{Judgment, asked},
+    state::{Process, Resumption, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
@@ -24,7 +24,7 @@ pub fn decide(
         return Ok(Vec::new());
     }
     let attempt = &state.attempts[it.attempt];
-    let Judged { rule, action, grant } = state.judge(attempt.task, tool);
+    let Judgment { rule, action, grant } = state.judge(attempt.task, tool);
     let decided = |option| {
         let (call, title) = (call.into(), tool.title.clone());
         let denied = action.as_ref().filter(|_| rule == Rule::AutoDeny);
@@ -36,11 +36,11 @@ pub fn decide(
         return decided(None);
     }
     match rule {
-        // A person has said yes to it before, in whatever words the agent offers for it.
+        // A person granted it before, so any affirmative option of the agent will do.
         Rule::AutoApprove if grant.is_some() => decided(choose(options, Allow::Yes)),
         Rule::AutoApprove => decided(choose(options, Allow::Once)),
         Rule::AutoDeny => decided(choose(options, Allow::No)),
-        // Between turns nothing waits for the answer, and a person is not asked for nothing.
+        // Between turns no agent waits for the answer, so no person is asked.
         Rule::AskUser if it.turn.is_none() => decided(None),
         Rule::AskUser if it.requests_count >= limits::REQUESTS_PER_WORKER_MAX => decided(None),
         Rule::AskUser => {
@@ -56,7 +56,7 @@ pub fn decide(
             events.extend(path);
             if it.status == WorkerStatus::Running {
                 let (from, to) = (it.status, WorkerStatus::WaitingPermission);
-                let reason = "it asks for permission".into();
+                let reason = "it requests a permission".into();
                 events.push(Event::WorkerMoved { worker, from, to, reason });
             }
             Ok(events)
@@ -64,13 +64,13 @@ pub fn decide(
     }
 }
 
-/// It is being decided, or the answer is on its way: whoever comes back to an agent tells again
-/// what the agent waits for.
+/// Returns whether the request is open or its answer is on the way. A driver that reattaches
+/// reports open requests again.
 fn is_known(state: &State, worker: &Worker, call: &str) -> bool {
     let asked = |kind: &RequestKind| matches!(kind, RequestKind::ToolUse { call: known, .. } if known == call);
     let decided =
-        |it: &Comeback| matches!(it, Comeback::Permission { call: known, .. } if known == call);
+        |it: &Resumption| matches!(it, Resumption::Permission { call: known, .. } if known == call);
     worker.requests.iter().any(|it| asked(&state.requests[*it].kind))
-        || worker.comebacks.iter().any(decided)
+        || worker.resumptions.iter().any(decided)
         || worker.answering.values().any(|it| it == call)
 }

@@ -1,4 +1,4 @@
-//! A parent takes what a sub-task of its own has changed. Asked twice is asked once.
+//! A parent pulls the changes of a sub-task. A repeated call is the same pull.
 
 use super::spawn_safety;
 use crate::{State, state::Pull};

@@ -1,4 +1,4 @@
-//! A limit of a provider is used up: the whole backend waits until it is over.
+//! A provider limit: the whole backend waits until it ends.
 
 use crate::{
     State,
@@ -8,16 +8,16 @@ use pitcrew_model::{Event, Failure, Timestamp, limits, text};
 
 const REASON_BYTES_MAX: usize = 300;
 
-/// What a worker has met.
+/// The limit that a worker reached.
 pub struct Limit<'a> {
-    /// When it is over, as far as the provider says.
-    pub told: Option<Timestamp>,
+    /// The end of the limit, as far as the provider reports it.
+    pub reset_at: Option<Timestamp>,
     pub message: &'a str,
-    /// Its model has answered in between.
+    /// Whether the model answered since the last limit.
     pub is_new: bool,
 }
 
-/// The backend is held, unless it is so already for at least as long.
+/// Holds the backend, unless it is already held for at least as long.
 pub fn hold(state: &State, at: Timestamp, task: &Task, limit: &Limit<'_>) -> Option<Event> {
     let backend = task.spec.vendor()?;
     let until = wakes_at(state, at, backend, limit)?;
@@ -25,7 +25,7 @@ pub fn hold(state: &State, at: Timestamp, task: &Task, limit: &Limit<'_>) -> Opt
     Some(Event::BackendHeld { backend: backend.into(), until, reason })
 }
 
-/// Nobody waits for ever: a limit that was all that the worker met, often and for long, ends it.
+/// Fails a worker that met only this limit, often and for long.
 pub fn given_up(
     at: Timestamp,
     worker: &Worker,
@@ -39,7 +39,7 @@ pub fn given_up(
     enough.then(|| Failure::LimitStays { backend: backend.into(), waits_count, waited_ms, message })
 }
 
-/// When the limit is over: what the provider says, where that can be; else longer each time.
+/// Returns the end of the limit: as reported if plausible, otherwise with a growing wait.
 fn wakes_at(state: &State, at: Timestamp, backend: &str, limit: &Limit<'_>) -> Option<Timestamp> {
     let known = state.quotas.get(backend).filter(|_| !limit.is_new);
     let holds_count = known.map_or(0, |it| it.holds_count).min(16);
@@ -47,10 +47,10 @@ fn wakes_at(state: &State, at: Timestamp, backend: &str, limit: &Limit<'_>) -> O
     let least = after(limits::QUOTA_TOLD_MS_MIN, limits::QUOTA_WAIT_MS_FIRST);
     let most = at.plus(limits::QUOTA_TOLD_MS_MAX);
     let held = state.held_until(backend).filter(|it| *it > at);
-    let told = limit.told.filter(|it| *it > at).map(|it| it.clamp(least, most));
-    match (told, held) {
-        (Some(told), Some(held)) => (told > held).then_some(told),
-        (Some(told), None) => Some(told),
+    let reset_at = limit.reset_at.filter(|it| *it > at).map(|it| it.clamp(least, most));
+    match (reset_at, held) {
+        (Some(reset_at), Some(held)) => (reset_at > held).then_some(reset_at),
+        (Some(reset_at), None) => Some(reset_at),
         (None, Some(_)) => None,
         (None, None) => Some(after(limits::QUOTA_WAIT_MS_FIRST, limits::QUOTA_WAIT_MS_MAX)),
     }

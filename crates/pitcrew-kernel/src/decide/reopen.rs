@@ -1,4 +1,4 @@
-//! A plan that has ended goes on, because something of it does. What was being landed is not it any more.
+//! Reopens an ended plan because one of its tasks continues. Its landing is withdrawn.
 
 use super::create_plan;
 use crate::{
@@ -45,7 +45,7 @@ pub fn decide(
     Ok(events)
 }
 
-/// Nothing is known of the base of a plan that was stopped while it was checked.
+/// The base is checked again if the plan was stopped during its base check.
 pub fn check_base(plan: &Plan) -> Option<Event> {
     (plan.base_check == BaseCheck::Unknown).then_some(Event::BaseCheckAsked { plan: plan.id })
 }

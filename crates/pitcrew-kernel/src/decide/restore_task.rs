@@ -1,4 +1,4 @@
-//! A kept state of a task's work comes back as a branch.
+//! Restores a saved state of a task's work as a branch.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

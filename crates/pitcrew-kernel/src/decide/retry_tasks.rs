@@ -1,5 +1,5 @@
-//! Tasks that ended are granted one more attempt each. One that a limit of its provider holds tries
-//! at once, where a person says so. What a worker repeats counts as handed out once more.
+//! Grants ended tasks one more attempt each. A person can also retry a task that waits for a
+//! provider limit. A sub-task that its parent retries counts as a new one.
 
 use super::{reopen, spawn_safety};
 use crate::{
@@ -24,7 +24,7 @@ pub fn decide(
     for task in tasks {
         let it = state.task(*task)?;
         if let Some(backend) = state.held_vendor(it).filter(|_| !it.status.has_ended()) {
-            // Everybody else of the backend would go on with it.
+            // Releasing the backend would resume all of its workers.
             if actor != Actor::Person {
                 return Err(Rejection::HeldForAll { backend: backend.into() });
             }
@@ -41,7 +41,7 @@ pub fn decide(
         if it.last_attempt().is_some_and(|it| !state.attempts[it].put_away) {
             return Err(Rejection::StillSaving { task: it.name() });
         }
-        // What is on its way to its parent is this attempt's.
+        // The parent is pulling the changes of this attempt.
         if matches!(it.pull, Pull::UnderWay(_)) {
             return Err(Rejection::PullUnderWay { task: *task });
         }

@@ -1,4 +1,4 @@
-//! What a person has allowed is asked again from now on.
+//! Revokes a grant: the same action asks again from now on.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

@@ -1,4 +1,4 @@
-//! Somebody writes to a worker, or to whoever works on a task.
+//! Sends a message to a worker, or to the worker of a task.
 
 use crate::{
     State,
@@ -16,8 +16,7 @@ pub fn decide(state: &State, at: Timestamp, mut draft: Draft) -> Result<Vec<Even
     }
     if let Some(thread) = draft.thread {
         let first = state.mail.posted.get(thread).map(|it| it.message.thread);
-        // Whoever names any message of a conversation means the conversation; of an old one only
-        // its name is known.
+        // Any message of a conversation names it. Of an old conversation only the id is known.
         draft.thread = first.or_else(|| state.mail.posted.is_gone(thread).then_some(thread));
         draft.thread.ok_or(Rejection::NoSuchMessage { message: thread })?;
     }
@@ -34,7 +33,7 @@ pub fn decide(state: &State, at: Timestamp, mut draft: Draft) -> Result<Vec<Even
     Ok(message::queue(state, at, [draft]))
 }
 
-/// Whether whoever it is for is still there to read it.
+/// Rejects a message whose reader is gone.
 pub fn can_read(state: &State, to: Party) -> Result<(), Rejection> {
     let why: String = match to {
         Party::Task(task) => match state.task(task)?.status {
@@ -58,7 +57,7 @@ fn why_not(state: &State, worker: WorkerId) -> Result<Option<String>, Rejection>
     Ok(if it.status.has_ended() || !attempt.is_open() {
         Some(alloc::format!("it has ended; {} may have a newer worker", attempt.task))
     } else if attempt.claim.is_some() || it.process == Process::Stopping {
-        Some("it has said that it is done".into())
+        Some("it has reported completion".into())
     } else {
         None
     })
@@ -75,7 +74,7 @@ fn is_known(state: &State, to: Party, key: &str) -> bool {
     mailbox.is_some_and(|it| it.knows(key))
 }
 
-/// A worker writes to another one that is there.
+/// A worker writes to another worker.
 pub fn of_worker(
     state: &State,
     at: Timestamp,
@@ -89,7 +88,7 @@ pub fn of_worker(
     decide(state, at, draft)
 }
 
-/// Nobody talks to those who work on something else, or to itself.
+/// Workers write only to other workers of the same plan.
 pub fn same_plan(state: &State, from: WorkerId, to: WorkerId) -> Result<(), Rejection> {
     let other = state.worker(to)?;
     let plan = |it| state.plan_of(&state.attempts[it]).id;

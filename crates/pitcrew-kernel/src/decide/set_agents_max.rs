@@ -1,4 +1,4 @@
-//! How many workers may run at the same time.
+//! Sets how many workers may run at the same time.
 
 use crate::State;
 use alloc::{vec, vec::Vec};

@@ -1,7 +1,7 @@
-//! How much, how deep and how fast work may be handed out, to whom, and on which files.
+//! The limits of sub-tasks: number, depth, rate, agents and files.
 //!
-//! All that can be wrong with a sub-task is found here, before anything is changed, and every
-//! refusal says what to do instead.
+//! Every problem of a sub-task is found here, before anything changes, and every rejection says
+//! what to do instead.
 
 use crate::{
     State, permit, react,
@@ -10,12 +10,12 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::ToString};
 use pitcrew_model::{
     Action, AttemptId, Rejection, RepoPath, Rule, Standing, SubtaskName, SubtaskSpec, TaskId,
-    TaskStatus, TaskWork, Timestamp, ToolUse, Workspace, limits, overlap,
+    TaskStatus, TaskWork, Timestamp, ToolUse, WorkspaceMode, limits, overlap,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
 
-/// The attempt that hands out, which must be there to hear of the result.
+/// Returns the attempt that creates sub-tasks. It must be able to receive the results.
 pub fn parent(state: &State, attempt: AttemptId) -> Result<&Attempt, Rejection> {
     let it = state.attempt(attempt)?;
     let runs = state.tasks[it.task].status == TaskStatus::Running;
@@ -28,12 +28,12 @@ pub fn parent(state: &State, attempt: AttemptId) -> Result<&Attempt, Rejection> 
     Ok(it)
 }
 
-/// How deep the sub-tasks of the attempt are.
+/// Returns the depth of the attempt's sub-tasks.
 pub fn depth(state: &State, parent: &Attempt) -> u32 {
     state.depth_of(&state.tasks[parent.task]) + 1
 }
 
-/// Whether the attempt may hand out all of them now.
+/// Checks whether the attempt may create all of them now.
 pub fn check(
     state: &State,
     at: Timestamp,
@@ -63,7 +63,7 @@ pub fn check(
     Ok(())
 }
 
-/// An agent that would wait for a person here waits in the middle of its turn: it is told instead.
+/// A call cannot wait for a person in the middle of a turn, so `ask_user` is a rejection.
 pub fn rule(state: &State) -> Result<(), Rejection> {
     let action = Action::SubtaskSpawning;
     match state.rule(&action) {
@@ -73,8 +73,8 @@ pub fn rule(state: &State) -> Result<(), Rejection> {
     }
 }
 
-/// What a model would have executed is judged like a command of its own. Who has no model hands out
-/// what stands in its own orders, and those a person has read.
+/// Judges a command in a sub-task like a command of the worker itself. A worker without a model
+/// creates sub-tasks from its own script, which a person has approved.
 fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let (command, is_script) = match &spec.work {
         TaskWork::Prompt { .. } => return Ok(()),
@@ -94,7 +94,7 @@ fn commands(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), R
     }
 }
 
-/// How many, and how fast. One that is tried again is one more.
+/// Checks number and rate. A retry counts as a new sub-task.
 pub fn numbers(
     state: &State,
     at: Timestamp,
@@ -112,7 +112,7 @@ pub fn numbers(
     let recent = || parent.family.spawned_at.iter().filter(|it| at.since(**it) < MINUTE_MS);
     let excess = (count_of(recent().count()) + asked).saturating_sub(may.per_minute_max);
     if excess > 0 {
-        // So many of the oldest must be a minute ago first.
+        // So many of the oldest must be a minute old first.
         let index = usize::try_from(excess - 1).unwrap_or(usize::MAX);
         let since_ms = recent().nth(index).map_or(0, |it| at.since(*it));
         let (max, wait_ms) = (may.per_minute_max, MINUTE_MS - since_ms);
@@ -121,7 +121,7 @@ pub fn numbers(
     Ok(())
 }
 
-/// Nobody hands on to the same agent what he was told himself, nor what those above him were told.
+/// Rejects a sub-task with the same agent and prompt as one of its ancestors.
 fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let same = |it: &&Task| {
         let words = it.spec.work.prompt().split_whitespace();
@@ -136,7 +136,7 @@ fn cycle(state: &State, parent: &Attempt, spec: &SubtaskSpec) -> Result<(), Reje
     }
 }
 
-/// Whoever would only fail at once is not asked.
+/// Rejects a backend that would fail at once.
 pub fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let Some(vendor) = super::spawn_subtasks::vendor(spec) else { return Ok(()) };
     let backend = vendor.to_string();
@@ -151,7 +151,7 @@ pub fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), R
     Ok(())
 }
 
-/// Nobody gives what he does not have.
+/// A sub-task gets no more files than its parent may change.
 fn files(
     state: &State,
     parent: &Attempt,
@@ -161,16 +161,16 @@ fn files(
     let workspace = spec.workspace;
     let task = &state.tasks[parent.task];
     match workspace {
-        Workspace::ReadOnly => return Ok(()),
-        // Who is given everything is no guest.
-        Workspace::Shared
+        WorkspaceMode::ReadOnly => return Ok(()),
+        // A guest needs a list of files.
+        WorkspaceMode::Shared
             if spec.target_files.is_empty() || spec.target_files.iter().any(RepoPath::is_root) =>
         {
             return Err(Rejection::TargetFilesMissing { number });
         }
-        Workspace::Isolated | Workspace::Shared => {}
+        WorkspaceMode::Isolated | WorkspaceMode::Shared => {}
     }
-    if task.workspace() == Some(Workspace::ReadOnly) {
+    if task.workspace() == Some(WorkspaceMode::ReadOnly) {
         return Err(Rejection::WorkspaceNotYours { number, workspace });
     }
     let zone = react::zone(task, state.plan_of(parent));
@@ -190,17 +190,18 @@ fn files(
     Ok(())
 }
 
-/// One that is tried again finds its files as free as at first. `beside`: what is tried again with it.
+/// Checks that the files of a retried sub-task are still free. `beside`: the sub-tasks that are
+/// retried with it.
 pub fn keeps_off(state: &State, task: &Task, beside: &BTreeSet<TaskId>) -> Result<(), Rejection> {
     let Some(parent) = state.parent_of(task) else { return Ok(()) };
-    if task.workspace() != Some(Workspace::Shared) {
+    if task.workspace() != Some(WorkspaceMode::Shared) {
         return Ok(());
     }
     let children = parent.family.children.iter();
     let live = children.filter(|it| parent.family.open.contains(it) || beside.contains(it));
     let shared = live
         .map(|it| &state.tasks[*it])
-        .filter(|it| it.id != task.id && it.workspace() == Some(Workspace::Shared));
+        .filter(|it| it.id != task.id && it.workspace() == Some(WorkspaceMode::Shared));
     for other in shared {
         let taken = |it: &&RepoPath| overlap(core::slice::from_ref(*it), &other.spec.region);
         if let Some(path) = task.spec.region.iter().find(taken) {
@@ -211,8 +212,8 @@ pub fn keeps_off(state: &State, task: &Task, beside: &BTreeSet<TaskId>) -> Resul
     Ok(())
 }
 
-/// Two that work in the same checkout work on different files: those that do so already, and those
-/// that are handed out together.
+/// Checks that workers in the same checkout change different files: running ones, and those of the
+/// same call.
 fn leases(
     state: &State,
     parent: &Attempt,
@@ -220,14 +221,15 @@ fn leases(
     index: usize,
 ) -> Result<(), Rejection> {
     let spec = &asked[index];
-    if spec.workspace != Workspace::Shared {
+    if spec.workspace != WorkspaceMode::Shared {
         return Ok(());
     }
     let taken = |path: &RepoPath, files: &[RepoPath]| overlap(core::slice::from_ref(path), files);
     let open = parent.family.open.iter().map(|it| &state.tasks[*it]);
-    let shared = open.filter(|it| it.workspace() == Some(Workspace::Shared));
+    let shared = open.filter(|it| it.workspace() == Some(WorkspaceMode::Shared));
     let live = shared.map(|it| (SubtaskName(it.id).to_string(), &it.spec.region));
-    let before = asked[..index].iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let before =
+        asked[..index].iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
     let before = before.map(|(it, number)| (format!("sub-task {number}"), &it.target_files));
     for (by, files) in live.chain(before) {
         if let Some(path) = spec.target_files.iter().find(|it| taken(it, files)) {

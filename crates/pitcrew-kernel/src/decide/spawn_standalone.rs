@@ -1,5 +1,5 @@
-//! A person's own agent hands out parts of its work. It works for no plan, so theirs is one of their
-//! own: what they change is on its branch, and a person lands that.
+//! An outside client creates sub-tasks. They get a plan of their own: their changes are on its
+//! branch, and a person lands it.
 
 use super::{create_plan, spawn_safety, spawn_subtasks};
 use crate::State;
@@ -11,10 +11,10 @@ use alloc::{
 };
 use pitcrew_model::{
     Action, Caps, Deploy, Effort, Event, HouseRules, Input, Overlap, PlanHead, PlanStatus,
-    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork, Workspace,
+    Rejection, Rule, SubtaskSpec, TaskId, TaskSpec, TaskWork, WorkspaceMode,
 };
 
-/// How deep they are.
+/// The depth of these sub-tasks.
 pub const DEPTH: u32 = 1;
 
 pub fn decide(
@@ -35,7 +35,7 @@ pub fn decide(
         let (task, spec) = (TaskId(number), spec(subtask, tasks.len() + 1));
         create_plan::check(&spec)?;
         tasks.push(task);
-        if subtask.workspace == Workspace::ReadOnly {
+        if subtask.workspace == WorkspaceMode::ReadOnly {
             readers.push(task);
         }
         events.push(Event::TaskAdded { plan, task, spec, depends_on: Vec::new() });
@@ -44,7 +44,7 @@ pub fn decide(
     events.push(Event::StandaloneSpawned { plan, tasks, readers, call });
     let to = PlanStatus::AwaitingApproval;
     events.push(Event::PlanMoved { plan, from: status, to, reason: String::new(), actor });
-    events.extend(create_plan::activate(plan, to, "sub-tasks are handed out", actor));
+    events.extend(create_plan::activate(plan, to, "its sub-tasks were created", actor));
     Ok(events)
 }
 
@@ -66,7 +66,7 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
         return Err(Rejection::TooManyStandalone { count, asked, max });
     }
     for (spec, number) in subtasks.iter().zip(1..) {
-        if spec.workspace == Workspace::Shared {
+        if spec.workspace == WorkspaceMode::Shared {
             return Err(Rejection::NothingToShare { number });
         }
         spawn_safety::backend(state, input.at, spec)?;
@@ -75,7 +75,7 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
     Ok(())
 }
 
-/// A sub-task that is given nothing but what is denied could change nothing.
+/// Rejects a sub-task whose target files are all denied.
 fn denied(subtasks: &[SubtaskSpec], rules: &HouseRules) -> Result<(), Rejection> {
     for (spec, number) in subtasks.iter().zip(1..) {
         for path in &spec.target_files {
@@ -88,7 +88,7 @@ fn denied(subtasks: &[SubtaskSpec], rules: &HouseRules) -> Result<(), Rejection>
     Ok(())
 }
 
-/// No checkout is there yet in which a command could be judged: only its kind is.
+/// Without a checkout a command cannot be judged in detail, only by its kind.
 fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
     let action = match &spec.work {
         TaskWork::Prompt { .. } => return Ok(()),

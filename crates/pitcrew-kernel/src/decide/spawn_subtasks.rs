@@ -1,14 +1,14 @@
-//! A worker hands out parts of its work: all of what it asks for, or nothing.
+//! A worker creates sub-tasks: all of the call, or none.
 
 use super::{await_subtasks, create_plan, spawn_safety};
 use crate::{State, state::Attempt};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
     AttemptId, Caps, Delegation, Event, Input, Rejection, RepoPath, SubtaskSpec, TaskId, TaskSpec,
-    Workspace, limits, text,
+    WorkspaceMode, limits, text,
 };
 
-/// What a call is known by: the worker's own name for it, and the mark of its results.
+/// The identity of a call: the worker's idempotency key, and the nonce of its results.
 pub struct Names<'a> {
     pub nonce: &'a str,
     pub call: Option<&'a str>,
@@ -59,7 +59,7 @@ fn delegation(
     names: &Names,
 ) -> Delegation {
     let above = state.tasks[parent.task].delegation.as_ref();
-    // Who was given files by name hands on these, or some of them.
+    // A sub-task of a guest gets the guest's files, or some of them.
     let inherited = || above.map_or(Vec::new(), |it| it.target_files.clone());
     let named = !subtask.target_files.is_empty();
     Delegation {
@@ -83,7 +83,7 @@ fn spec(
     delegation: &Delegation,
 ) -> TaskSpec {
     let of_parent = || state.tasks[parent.task].spec.region.clone();
-    let named = !delegation.target_files.is_empty() && subtask.workspace != Workspace::ReadOnly;
+    let named = !delegation.target_files.is_empty() && subtask.workspace != WorkspaceMode::ReadOnly;
     let region: Vec<RepoPath> = if named { delegation.target_files.clone() } else { of_parent() };
     TaskSpec {
         key: key(subtask),
@@ -103,14 +103,14 @@ fn spec(
 
 const KEY_BYTES_MAX: usize = 60;
 
-/// What people read of it in a list: the beginning of what it was told.
+/// Returns the name in lists: the start of the prompt.
 pub fn key(subtask: &SubtaskSpec) -> String {
     let line = subtask.work.prompt().lines().map(str::trim).find(|it| !it.is_empty());
     let key = text::cut(line.unwrap_or_default(), KEY_BYTES_MAX).trim_end();
     if key.is_empty() { alloc::format!("{}", subtask.agent) } else { key.into() }
 }
 
-/// The backend whose model would do the work.
+/// Returns the backend whose model would do the work.
 pub fn vendor(subtask: &SubtaskSpec) -> Option<&str> {
     subtask.agent.vendor(&subtask.work)
 }

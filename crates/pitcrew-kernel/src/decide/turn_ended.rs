@@ -1,4 +1,4 @@
-//! A turn is over: the worker waits, goes on, is done, or has failed.
+//! A turn has ended: the worker waits, continues, is done, or has failed.
 
 use super::{
     attempt_fails, complete_task,
@@ -7,7 +7,7 @@ use super::{
 use crate::{
     State, message,
     settle::subtask,
-    state::{Comeback, Process, Worker},
+    state::{Process, Resumption, Worker},
 };
 use alloc::{
     string::{String, ToString},
@@ -40,7 +40,7 @@ pub fn decide(
     let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
     if let StopReason::Error { cause, message } = stop {
         if let ErrorCause::Quota { until } = cause {
-            let limit = Limit { told: *until, message, is_new: it.is_answered(usage) };
+            let limit = Limit { reset_at: *until, message, is_new: it.is_answered(usage) };
             if let Some(events) = quota_used_up(state, input, it, &limit) {
                 return events;
             }
@@ -55,10 +55,9 @@ pub fn decide(
     if attempt.reminded && !goes_on && !has_family && !state.has_mail(worker) {
         return fails(Failure::NoCompletion);
     }
-    // Calls that waited for permission are over with their turn.
+    // Permission requests end with their turn.
     let mut events = attempt_fails::withdraw_tool_uses(state, worker);
-    // Where it is reminded, that comes after what it left is kept. Parked, it goes on when it has a
-    // slot again.
+    // A reminder comes after the snapshot. A parked worker continues when it has a slot again.
     if it.status == WorkerStatus::Running {
         if goes_on {
             events.push(waits(state, it));
@@ -69,7 +68,7 @@ pub fn decide(
     events
 }
 
-/// Whether the worker has read what was in the prompt of this turn.
+/// Returns whether the worker has read the prompt of this turn.
 pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopReason) -> bool {
     let it = &state.workers[worker];
     let well = match stop {
@@ -79,8 +78,8 @@ pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopRea
     well && it.turn == Some(effect) && !it.status.has_ended()
 }
 
-/// A limit of the provider ended the turn: the worker keeps what it has and waits, and its whole
-/// backend with it.
+/// A provider limit ended the turn: the worker keeps its session and waits, and so does its
+/// backend.
 fn quota_used_up(
     state: &State,
     input: &Input,
@@ -100,7 +99,7 @@ fn quota_used_up(
         WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
             events.push(waits_for_quota(worker.id, worker.status, vendor));
         }
-        // It waits for something else already.
+        // It already waits for something else.
         WorkerStatus::Created
         | WorkerStatus::Starting
         | WorkerStatus::Running
@@ -117,7 +116,7 @@ fn quota_used_up(
 }
 
 pub fn waits_for_quota(worker: WorkerId, from: WorkerStatus, vendor: &str) -> Event {
-    let reason = alloc::format!("a limit of {vendor} is used up");
+    let reason = alloc::format!("{vendor} has reached a provider limit");
     Event::WorkerMoved { worker, from, to: WorkerStatus::WaitingQuota, reason }
 }
 
@@ -134,13 +133,13 @@ pub fn waits(state: &State, worker: &Worker) -> Event {
     let (from, to) = (worker.status, WorkerStatus::WaitingInput);
     let reason = match state.waits_for(worker.id).next() {
         Some((_, asked)) => alloc::format!("it asked {asked}"),
-        None if state.has_need(worker.id) => "it needs to know something".to_string(),
+        None if state.has_need(worker.id) => "it has an open query".to_string(),
         None => "it asked a person".to_string(),
     };
     Event::WorkerMoved { worker: worker.id, from, to, reason }
 }
 
-/// What the turn left is kept: a worker that has not said it is done gets its reminder.
+/// The snapshot after the turn is complete: a worker without a report gets its next turn.
 pub fn snapshot_ended(
     state: &State,
     now: Timestamp,
@@ -164,8 +163,8 @@ pub fn snapshot_ended(
     next_turn(state, now, worker)
 }
 
-/// A worker that has ended its turn and has not said that it is done: it waits for what it has
-/// handed out, hears of that, reads its messages, or is reminded.
+/// A worker without a report ended its turn: it waits for its sub-tasks, gets their results, reads
+/// its messages, or is reminded.
 pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
     let attempt = &state.attempts[worker.attempt];
     let family = &attempt.family;
@@ -186,5 +185,5 @@ pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
 }
 
 pub fn has_turn(worker: &Worker) -> bool {
-    worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)))
+    worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_)))
 }

@@ -54,17 +54,17 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         process: Process::None,
         turn: None,
         turns_count: 0,
-        told: Usage::NONE,
+        reported: Usage::NONE,
         deadline: None,
         left_ms: state.tasks[opened.task].spec.timeout_ms,
         requests: Vec::new(),
         requests_count: 0,
         noted_at: Timestamp(0),
-        told_at: VecDeque::new(),
+        notes_at: VecDeque::new(),
         answering: alloc::collections::BTreeMap::new(),
         calls: VecDeque::new(),
         limited: None,
-        comebacks: VecDeque::new(),
+        resumptions: VecDeque::new(),
         wait: None,
         shown: (Vec::new(), Vec::new()),
         handed: Vec::new(),
@@ -82,8 +82,8 @@ pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: O
     assert!(row.outcome.is_none(), "{attempt} ended twice: the journal is corrupt");
     row.outcome = Some(outcome);
     row.failure = failure.cloned();
-    // Collected work is in the vault; a checkout that was never made holds none.
-    // Where nobody was started nobody has written.
+    // Collected work is in the vault. A checkout that was never created, or in which no agent
+    // started, contains none.
     let process = state.workers[row.worker].process;
     let is_untouched = row.checkout == Checkout::There && process == Process::None;
     row.put_away = row.work.is_some() || row.checkout == Checkout::Gone || is_untouched;
@@ -102,7 +102,7 @@ pub fn ended(state: &mut State, attempt: AttemptId, outcome: Outcome, failure: O
     super::query::asker_changed(state, worker);
 }
 
-/// Nothing of the attempt runs any more and nothing is left to save: its task may go on.
+/// Nothing of the attempt runs and its work is saved: its task may continue.
 pub fn put_away(state: &mut State, attempt: AttemptId) {
     let row = state.attempts.row(attempt);
     row.put_away = true;
@@ -110,7 +110,7 @@ pub fn put_away(state: &mut State, attempt: AttemptId) {
     state.refresh_task(task);
 }
 
-/// Whoever is done may finish, also over a cap.
+/// A worker that is done may finish even over a cap.
 pub fn claimed(state: &mut State, attempt: AttemptId, claim: Claim, summary: &str) {
     let row = state.attempts.row(attempt);
     row.claim = Some((claim, summary.into()));
@@ -128,7 +128,7 @@ pub fn snapshot_asked(state: &mut State, attempt: AttemptId, effect: EffectId) {
     super::worker::change(state, worker, |_| {});
 }
 
-/// The next one is due some time after this one, as long as the turn goes on.
+/// The next snapshot is due some time after this one, as long as the turn lasts.
 pub fn snapshot_ended(state: &mut State, attempt: AttemptId, effect: EffectId, at: Timestamp) {
     let row = state.attempts.row(attempt);
     if row.snapshot == Some(effect) {

@@ -1,18 +1,18 @@
-//! What is used, what may be used, and what people grant.
+//! Usage, caps and grants of more.
 
 use crate::State;
 use alloc::vec::Vec;
 use pitcrew_model::{BudgetScope, RequestId, RequestStatus, Spending, Usage, WorkerId};
 
-/// A turn tells what it has used so far. Also the last one, when it is over.
+/// Records the usage of the current or the last turn.
 pub fn noted(state: &mut State, worker: WorkerId, usage: Usage) {
     let row = state.workers.row(worker);
-    let told = row.told.at_least(usage);
-    let before = core::mem::replace(&mut row.told, told);
-    count(state, worker, before, told);
+    let reported = row.reported.at_least(usage);
+    let before = core::mem::replace(&mut row.reported, reported);
+    count(state, worker, before, reported);
 }
 
-/// A turn is over. An agent that told more while it went on than at its end has used that.
+/// Records the usage at the end of a turn. It is never less than what was reported before.
 pub fn turn_ended(state: &mut State, worker: WorkerId, is_current: bool, usage: Usage) {
     if is_current {
         noted(state, worker, usage);
@@ -21,14 +21,14 @@ pub fn turn_ended(state: &mut State, worker: WorkerId, is_current: bool, usage: 
     }
 }
 
-/// What was counted as `before` is `now`.
+/// Replaces the counted usage `before` by `now`.
 fn count(state: &mut State, worker: WorkerId, before: Usage, now: Usage) {
     if before == now {
         return;
     }
     let task = state.attempts[state.workers[worker].attempt].task;
     let plan = state.tasks[task].plan;
-    // What is handed out is used by whoever handed it out.
+    // Usage of sub-tasks counts for all of their ancestors.
     let mut scopes: Vec<_> = state.chain(task).map(|it| BudgetScope::Task(it.id)).collect();
     scopes.push(BudgetScope::Plan(plan));
     for scope in scopes {
@@ -48,7 +48,7 @@ pub fn asked(state: &mut State, request: RequestId, scope: BudgetScope) {
     state.refresh_budget(scope);
 }
 
-/// What a person grants is as much as was given at first, counted from what is used.
+/// A grant is as large as the initial cap, counted from the current usage.
 pub fn decided(state: &mut State, spending: &Spending, to: RequestStatus) {
     let Spending { scope, measure, .. } = *spending;
     let given = state.caps_given(scope).of(measure).unwrap_or_default();

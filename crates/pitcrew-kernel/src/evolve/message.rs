@@ -1,9 +1,9 @@
-//! Messages: where each stands, and who waits for an answer.
+//! Messages: their status, and the workers that wait for answers.
 
 use super::{query, subtask, worker};
 use crate::{
     State,
-    state::{Mail, Mailbox, Posted},
+    state::{Mail, Mailbox, MessageState},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -19,9 +19,9 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
             message.kind,
             MessageKind::Error | MessageKind::Completion | MessageKind::StatusUpdate
         ) {
-            row.told_at.push_back(at);
-            if row.told_at.len() > limits::NOTES_PER_MINUTE_MAX {
-                row.told_at.pop_front();
+            row.notes_at.push_back(at);
+            if row.notes_at.len() > limits::NOTES_PER_MINUTE_MAX {
+                row.notes_at.pop_front();
             }
         }
     }
@@ -33,7 +33,7 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     let presses_at = at.plus(message.priority.patience_ms());
     let status = MessageStatus::Queued;
     let (message, tries_count, reader, answered) = (message.clone(), 0, None, false);
-    let posted = Posted { message, status, presses_at, tries_count, reader, answered };
+    let posted = MessageState { message, status, presses_at, tries_count, reader, answered };
     state.mail.posted.push(id, posted);
     let Message { kind, from, to, reply_to, .. } = state.mail.posted[id].message;
     if let (MessageKind::Answer, Party::Worker(asker), Some(question)) = (kind, to, reply_to) {
@@ -53,8 +53,8 @@ pub fn queued(state: &mut State, message: &Message, at: Timestamp) {
     }
 }
 
-/// Whoever waits for its sub-tasks is answered early when it is asked: by one of them, or by
-/// somebody they wait for, and then nobody would ever go on.
+/// Ends the wait of a worker that is asked by one of its sub-tasks, directly or through others:
+/// otherwise they would wait for each other.
 fn look_at_wait(state: &mut State, message: MessageId) {
     let Message { kind, to, .. } = &state.mail.posted[message].message;
     if let (MessageKind::Question, Party::Worker(asked)) = (*kind, *to) {
@@ -111,7 +111,7 @@ fn leave(state: &mut State, message: MessageId) {
     }
 }
 
-/// Its words are not needed any more, but for what a person has said to a task.
+/// Drops the text of an ended message. What a person said to a task is kept.
 fn ended(state: &mut State, message: MessageId, how: MessageStatus) {
     let row = state.mail.posted.row(message);
     let content = core::mem::take(&mut row.message.content);
@@ -128,7 +128,7 @@ fn ended(state: &mut State, message: MessageId, how: MessageStatus) {
     query::message_ended(state, message);
 }
 
-/// What nobody waits for is known for a while, so that its conversation can be taken up again.
+/// Keeps ended messages for a while, so that a conversation can be continued.
 fn forget(state: &mut State) {
     let Mail { posted, asking, .. } = &mut state.mail;
     let routed = &state.queries.routed;
@@ -150,7 +150,11 @@ fn say(state: &mut State, task: TaskId, content: String) {
     said.push_back(content);
 }
 
-fn change_box(state: &mut State, message: MessageId, change: impl FnOnce(&mut Mailbox, &Posted)) {
+fn change_box(
+    state: &mut State,
+    message: MessageId,
+    change: impl FnOnce(&mut Mailbox, &MessageState),
+) {
     let Some(task) = state.mailbox_of(state.mail.posted[message].message.to) else { return };
     let mail = &mut state.mail;
     change(mail.boxes.entry(task).or_default(), &mail.posted[message]);
@@ -160,7 +164,7 @@ fn change_box(state: &mut State, message: MessageId, change: impl FnOnce(&mut Ma
     }
 }
 
-/// Whether it can stay as it is.
+/// Updates whether the message needs a decision.
 pub fn refresh(state: &mut State, message: MessageId) {
     if state.message_verdict(message).is_some() {
         state.mail.stale.insert(message);
@@ -169,7 +173,7 @@ pub fn refresh(state: &mut State, message: MessageId) {
     }
 }
 
-/// A turn began or ended, or the task did: everything in its mailbox is looked at again.
+/// Updates all messages of a mailbox after a turn or the task began or ended.
 pub fn refresh_box(state: &mut State, task: TaskId) {
     let Some(mailbox) = state.mail.boxes.get(&task) else { return };
     let messages: Vec<MessageId> =
@@ -179,7 +183,7 @@ pub fn refresh_box(state: &mut State, task: TaskId) {
     }
 }
 
-/// Only what is in its prompt: the turn of a worker says nothing of what waits.
+/// Updates only the messages in the worker's prompt.
 pub fn turn_changed(state: &mut State, worker: WorkerId) {
     let task = state.attempts[state.workers[worker].attempt].task;
     let Some(mailbox) = state.mail.boxes.get(&task) else { return };

@@ -1,10 +1,10 @@
-//! Grants, and requests that do not wait for ever.
+//! Grants, and the expiry of requests.
 
 use super::subtask;
 use crate::State;
 use alloc::vec::Vec;
 use pitcrew_model::{
-    Grant, GrantId, Reach, RequestId, RequestKind, RequestStatus, Timestamp, limits,
+    Grant, GrantId, GrantTarget, RequestId, RequestKind, RequestStatus, Timestamp, limits,
 };
 
 pub fn granted(state: &mut State, grant: &Grant) {
@@ -19,13 +19,13 @@ pub fn revoked(state: &mut State, grant: GrantId) {
     state.agenda.spent_grants.remove(&grant);
 }
 
-/// What was allowed for a task or a plan is allowed for as long as that lasts.
-pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(Reach) -> bool) {
+/// Ends the grants of an ended task or plan.
+pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(GrantTarget) -> bool) {
     for grant in state.grants.values().filter(|it| is_wanted(it.reach)) {
         let is_spent = match grant.reach {
-            Reach::Task(task) => state.tasks[task].status.has_ended(),
-            Reach::Plan(plan) => state.plans[plan].status.has_ended(),
-            Reach::Always => false,
+            GrantTarget::Task(task) => state.tasks[task].status.has_ended(),
+            GrantTarget::Plan(plan) => state.plans[plan].status.has_ended(),
+            GrantTarget::Always => false,
         };
         if is_spent {
             state.agenda.spent_grants.insert(grant.id);
@@ -35,9 +35,9 @@ pub fn refresh_grants(state: &mut State, is_wanted: impl Fn(Reach) -> bool) {
     }
 }
 
-/// It has come to where somebody decides it, for as long as that one may take.
+/// Starts the time that the party now in charge may take.
 ///
-/// Only what an agent waits for in the middle of a turn goes on by itself: a plan waits for its person.
+/// Only requests of a waiting agent expire. A plan waits for its person forever.
 pub fn stands(state: &mut State, request: RequestId, at: Timestamp) {
     let row = state.requests.row(request);
     row.since = at;
@@ -59,7 +59,7 @@ pub fn stands(state: &mut State, request: RequestId, at: Timestamp) {
     }
 }
 
-/// The time that somebody may take is that of the matrix, for what waits already too.
+/// Applies a changed timeout to open requests too.
 pub fn matrix_applied(state: &mut State) {
     let waiting: Vec<(RequestId, Timestamp)> =
         state.open_tool_uses().map(|it| (it.0.id, it.0.since)).collect();
@@ -75,8 +75,8 @@ pub fn leaves(state: &mut State, request: RequestId) {
     }
 }
 
-/// A parent that waits for its sub-tasks is answered early, so that it can decide; once others have,
-/// it waits on.
+/// Ends the wait of a parent so that it can decide a request. If the request was decided meanwhile,
+/// the wait continues.
 pub fn tell_parent(state: &mut State, request: RequestId) {
     let Some(child) = state.requests[request].worker else { return };
     let task = &state.tasks[state.attempts[state.workers[child].attempt].task];

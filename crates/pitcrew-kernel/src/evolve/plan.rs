@@ -11,8 +11,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, LandingStatus, PlanHead, PlanId, PlanStatus, Reach, Timestamp,
-    TurnCause, WorkerStatus,
+    AttemptId, CommitId, EffectId, GrantTarget, LandingStatus, PlanHead, PlanId, PlanStatus,
+    Timestamp, TurnCause, WorkerStatus,
 };
 
 pub fn created(
@@ -50,7 +50,7 @@ pub fn created(
     state.plans.push(plan, row);
 }
 
-/// The limits that all plans share.
+/// Applies the limits that all plans share.
 pub fn settings_applied(state: &mut State, agents_max: u32, agents_live_max: u32) {
     state.settings = (agents_max, agents_live_max);
     state.agents_live_max = agents_live_max;
@@ -73,10 +73,10 @@ pub fn moved(state: &mut State, plan: PlanId, from: PlanStatus, to: PlanStatus) 
         wake_paused(state, plan);
     }
     state.refresh_plan_wholly(plan);
-    permission::refresh_grants(state, |it| it == Reach::Plan(plan));
+    permission::refresh_grants(state, |it| it == GrantTarget::Plan(plan));
 }
 
-/// Workers that were parked by the pause have something to go on with.
+/// Workers that were parked by the pause can continue.
 fn wake_paused(state: &mut State, plan: PlanId) {
     for task in state.units(&state.plans[plan]) {
         let Some(attempt) = state.tasks[task].last_attempt() else { continue };

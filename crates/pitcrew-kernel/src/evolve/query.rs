@@ -1,9 +1,9 @@
-//! Questions about code of others: where each stands, and what it has cost.
+//! Queries: their status and their cost.
 
 use super::{message, worker};
 use crate::{
     State,
-    state::{Comeback, Queries, Query, QueryStage, Saying},
+    state::{OwnerAnswer, Queries, Query, QueryStage, Resumption},
 };
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
@@ -11,7 +11,7 @@ use pitcrew_model::{
     limits,
 };
 
-pub struct Asked<'a> {
+pub struct NewQuery<'a> {
     pub query: QueryId,
     pub worker: WorkerId,
     pub symbol: &'a str,
@@ -21,7 +21,7 @@ pub struct Asked<'a> {
     pub nonce: &'a str,
 }
 
-pub fn asked(state: &mut State, asked: &Asked<'_>) {
+pub fn asked(state: &mut State, asked: &NewQuery<'_>) {
     let row = Query {
         id: asked.query,
         worker: asked.worker,
@@ -48,7 +48,7 @@ pub fn asked(state: &mut State, asked: &Asked<'_>) {
 }
 
 pub fn consulted(state: &mut State, query: QueryId, answer: &OracleAnswer) {
-    // Where it has ended meanwhile nobody looks at it any more.
+    // An ended query needs no decision.
     if state.queries.asked.get(query).is_some_and(|it| !it.has_ended()) {
         state.queries.asked.row(query).oracle = Some(answer.clone());
         refresh(state, query);
@@ -70,20 +70,19 @@ pub fn routed(state: &mut State, query: QueryId, owner: WorkerId, message: Messa
     asking_changed(state, asker);
 }
 
-/// Whoever waits for an owner has no slot, and goes on when it waits for none.
+/// A worker that waits for an owner may give up its slot, and continues when it waits for none.
 fn asking_changed(state: &mut State, asker: WorkerId) {
     let asks = state.asks_owner(&state.workers[asker]);
     worker::change(state, asker, |it| {
         let is_parked = it.status == WorkerStatus::WaitingInput && it.turn.is_some();
-        it.comebacks.retain(|it| *it != Comeback::Query);
+        it.resumptions.retain(|it| *it != Resumption::Query);
         if is_parked && !asks {
-            it.comebacks.push_back(Comeback::Query);
+            it.resumptions.push_back(Resumption::Query);
         }
     });
 }
 
-/// Somebody has begun to wait for somebody else: no answer comes to whoever its owner waits for, and
-/// that may be through others.
+/// A new wait may close a cycle with any open query, directly or through others.
 pub fn somebody_waits(state: &mut State) {
     let open: Vec<QueryId> = state.queries.routed.values().copied().collect();
     for query in open {
@@ -91,7 +90,7 @@ pub fn somebody_waits(state: &mut State) {
     }
 }
 
-/// What the question has cost at the owner that it is at: nothing, where that has not read it.
+/// Returns the cost at the last owner: nothing if the owner has not read it.
 pub fn spent_on_last(state: &State, query: QueryId) -> u64 {
     let row = &state.queries.asked[query];
     match row.stage {
@@ -132,7 +131,7 @@ pub fn ended(state: &mut State, ended: &Ended<'_>) {
     row.answer = text.into();
     (row.spent, row.saved) = (tokens_spent, tokens_saved);
     row.context = String::new();
-    // Where it would be is wanted again when the owner answers late.
+    // The path is needed again when the owner answers late.
     if let Some(oracle) = &mut row.oracle {
         let owner_hint_path = oracle.owner_hint_path.take();
         *oracle = OracleAnswer { owner_hint_path, ..OracleAnswer::default() };
@@ -151,7 +150,7 @@ pub fn ended(state: &mut State, ended: &Ended<'_>) {
     asking_changed(state, worker);
 }
 
-/// The last answers of a worker can be asked for again while it lives.
+/// Keeps the last answers of a live worker for repeated calls.
 fn forget(state: &mut State, worker: WorkerId) {
     let is_over = state.workers[worker].status.has_ended();
     let queries = &mut state.queries;
@@ -173,13 +172,13 @@ fn forget(state: &mut State, worker: WorkerId) {
     });
 }
 
-/// Kept for the next who asks, as long as the owner's work is as it is.
+/// Keeps the answer for later queries, as long as the owner's work is unchanged.
 fn keep(state: &mut State, query: QueryId, owner: WorkerId, text: &str) {
     let version = state.version_of(owner);
     let row = &state.queries.asked[query];
     let Some(path) = row.path().map(String::from) else { return };
     let symbol = row.symbol.clone();
-    state.queries.said.keep(&symbol, &path, Saying { owner, text: text.into(), version });
+    state.queries.said.keep(&symbol, &path, OwnerAnswer { owner, text: text.into(), version });
 }
 
 pub fn answered_late(
@@ -208,14 +207,14 @@ pub fn refresh(state: &mut State, query: QueryId) {
     }
 }
 
-/// The message has ended, one way or the other: its question may have to go elsewhere.
+/// The message to the owner has ended, so the query may need another owner.
 pub fn message_ended(state: &mut State, message: MessageId) {
     if let Some(query) = state.queries.routed.get(&message).copied() {
         refresh(state, query);
     }
 }
 
-/// Its turn, its attempt or the worker itself is over.
+/// The turn, the attempt or the worker of the asker has ended.
 pub fn asker_changed(state: &mut State, worker: WorkerId) {
     let open = state.queries.askers.get(&worker).into_iter().flat_map(|it| &it.open);
     let open: Vec<QueryId> = open.copied().collect();
@@ -224,7 +223,7 @@ pub fn asker_changed(state: &mut State, worker: WorkerId) {
     }
 }
 
-/// It asks nothing and answers nothing any more.
+/// The worker asks and answers nothing any more.
 pub fn worker_ended(state: &mut State, worker: WorkerId) {
     asker_changed(state, worker);
     forget(state, worker);

@@ -1,4 +1,4 @@
-//! The limits of providers.
+//! Provider limits.
 
 use crate::State;
 use alloc::string::{String, ToString};
@@ -6,7 +6,8 @@ use pitcrew_model::{AttemptId, Failure, StopReason, Timestamp, Usage, WorkerId};
 
 pub fn held(state: &mut State, backend: &str, until: Timestamp, at: Timestamp) {
     let row = state.quotas.entry(backend.into()).or_default();
-    // Whoever meets the limit meanwhile may know better when it is over: that is the same hold.
+    // A worker that reaches the limit meanwhile may report a better end time. It is still the same
+    // hold.
     let goes_on = row.until.replace(until).is_some_and(|it| it > at);
     if !goes_on {
         row.holds_count += 1;
@@ -20,7 +21,7 @@ pub fn released(state: &mut State, backend: &str) {
     state.refresh_backend();
 }
 
-/// A backend that cannot be used at all is remembered until a turn of it goes well.
+/// Remembers an unusable backend until one of its turns succeeds.
 pub fn attempt_ended(
     state: &mut State,
     attempt: AttemptId,
@@ -35,8 +36,7 @@ pub fn attempt_ended(
     state.broken.insert(backend, (at, failure.to_string()));
 }
 
-/// Whoever comes to the end of a turn, or has got an answer in it, met no limit that stays: the
-/// next one is the first again.
+/// A turn that ended normally, or in which the model answered, resets the count of limits.
 pub fn turn_ended(state: &mut State, worker: WorkerId, stop: &StopReason, usage: Usage) {
     let row = state.workers.row(worker);
     if matches!(stop, StopReason::Error { .. }) && !row.is_answered(usage) {

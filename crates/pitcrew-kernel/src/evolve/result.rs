@@ -1,4 +1,4 @@
-//! What drivers found out.
+//! Results of drivers.
 
 use super::{attempt, budget, quota, subtask, worker};
 use crate::{
@@ -30,7 +30,7 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::WorkCollected { attempt, work } => {
             let row = state.attempts.row(*attempt);
             row.work = Some(work.clone());
-            // What is handed out is for its parent, who pulls it; the plan gets it with the parent's.
+            // The parent pulls the work of a sub-task, so it does not enter the merge queue.
             if row.is_open() && state.tasks[row.task].delegation.is_none() {
                 queue_merge(state, *attempt);
             }
@@ -92,20 +92,20 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
     }
 }
 
-/// Numbers what a driver has put into the vault of a task's work.
+/// Numbers a saved state of a task's work.
 fn keep(state: &mut State, result: &EffectResult, at: Timestamp) {
     let Some(attempt) = result.keeps_work_of() else { return };
     let (task, start) = (state.attempts[attempt].task, state.attempts[attempt].start.clone());
     state.tasks.row(task).kept.take(result, &start, at);
 }
 
-/// What the worker left at the end of its turn is kept, unless the work is taken anyway.
+/// Requests a snapshot after the end of a turn, unless the work is collected anyway.
 fn turn_ended(state: &mut State, worker: WorkerId, effect: EffectId, usage: Usage) {
     let is_current = state.workers[worker].turn == Some(effect);
     budget::turn_ended(state, worker, is_current, usage);
     if is_current {
         let row = state.attempts.row(state.workers[worker].attempt);
-        // At once: the clock of the next orchestrator may be behind this one.
+        // Due at once, because the clock of the next orchestrator may be behind this one.
         let is_kept = row.claim.is_none() && row.checkout != Checkout::Borrowed;
         row.snapshot_due = is_kept.then_some(Timestamp(0));
     }
@@ -143,7 +143,7 @@ fn checkout_there(state: &mut State, attempt: AttemptId, path: &str) {
     let row = state.attempts.row(attempt);
     row.path = Some(path.to_string());
     row.checkout = if borrows { Checkout::Borrowed } else { Checkout::There };
-    // Nobody has written there yet: where the attempt is over already, nothing is to be saved.
+    // No agent has written there, so a closed attempt has nothing to save.
     if !row.is_open() {
         attempt::put_away(state, attempt);
     }
@@ -164,7 +164,7 @@ fn merge_over(state: &mut State, attempt: AttemptId, effect: EffectId) {
     }
 }
 
-/// A step of the attempt failed. An effect that the attempt no longer waits for changes nothing.
+/// A step of the attempt failed. The failure of an older effect changes nothing.
 fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     merge_over(state, attempt, effect);
     let worker = state.attempts[attempt].worker;
@@ -175,7 +175,7 @@ fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     if row.step != Some(effect) {
         return worker::turn_over(state, worker, effect);
     }
-    // What it left is saved when nothing is pulled into it any more: nobody has tried that yet.
+    // The work is saved when no pull is running: that has not been tried yet.
     let is_still = row.family.pulls.is_empty();
     row.step = None;
     if row.checkout == Checkout::Coming {
@@ -183,7 +183,7 @@ fn attempt_failed(state: &mut State, attempt: AttemptId, effect: EffectId) {
     }
     worker::turn_over(state, worker, effect);
     match state.workers[worker].process {
-        // The stop failed: more cannot be done, and the work is still to be saved.
+        // The stop failed. Nothing more can be done, and the work must still be saved.
         Process::Stopping => worker::gone(state, worker),
         Process::None | Process::Gone if is_still && !state.attempts[attempt].is_open() => {
             attempt::put_away(state, attempt);

@@ -1,14 +1,14 @@
-//! What workers hand out, wait for and hear of.
+//! Sub-tasks, waits and results.
 
 use super::{query, task, worker};
 use crate::{
     State,
-    state::{Comeback, Family, Pull, Wait, Worker},
+    state::{Family, Pull, Resumption, Wait, Worker},
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use pitcrew_model::{
     Actor, AttemptId, AwaitEnd, Delegation, EffectId, PlanId, TaskId, TaskSpec, TaskStatus,
-    Timestamp, TurnCause, WorkerId, WorkerStatus, Workspace,
+    Timestamp, TurnCause, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
 const MINUTE_MS: u64 = 60 * 1_000;
@@ -23,9 +23,10 @@ pub fn added(
 ) {
     let parent = delegation.parent;
     let owner = state.checkout_owner(parent);
-    // What nobody may change is as it was; what is shared is as it is.
+    // A borrowed checkout needs no snapshot: readers change nothing, and guests share the current
+    // state.
     let is_still = state.tasks[state.attempts[owner].task].borrows();
-    let waits = delegation.workspace != Workspace::Shared && !is_still;
+    let waits = delegation.workspace != WorkspaceMode::Shared && !is_still;
     let mut row = task::row(task, plan, spec, &[]);
     row.delegation = Some(Arc::new(delegation.clone()));
     row.deployed = true;
@@ -39,7 +40,7 @@ pub fn added(
     if waits {
         let row = state.attempts.row(owner);
         row.family.waiters.push(task);
-        // At once, and after any that has begun already.
+        // Due at once, and after any snapshot that is already running.
         row.snapshot_due = Some(Timestamp(0));
         let worker = row.worker;
         worker::change(state, worker, |_| {});
@@ -52,7 +53,7 @@ fn spawned(family: &mut Family, at: Timestamp) {
     family.spawned_at.push_back(at);
 }
 
-/// What a parent repeats costs what it costs to hand it out.
+/// A retry by the parent counts as a new sub-task.
 pub fn tried_again(state: &mut State, task: TaskId, actor: Actor, at: Timestamp) {
     let Actor::Worker(_) = actor else { return };
     let Some(parent) = state.tasks[task].delegation.as_ref().map(|it| it.parent) else { return };
@@ -61,7 +62,7 @@ pub fn tried_again(state: &mut State, task: TaskId, actor: Actor, at: Timestamp)
     spawned(family, at);
 }
 
-/// The checkout is kept as it was after they were handed out, or it could not be.
+/// The parent's snapshot is complete or failed.
 pub fn snapshot_ended(state: &mut State, attempt: AttemptId) {
     let row = state.attempts.row(attempt);
     if row.snapshot_due == Some(Timestamp(0)) {
@@ -105,7 +106,7 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) 
         }
         (true, true) | (false, false) => {}
     }
-    // One that may begin may have waited for this one.
+    // Other sub-tasks may have waited for its place.
     let others: Vec<TaskId> = state.attempts[parent].family.open.iter().copied().collect();
     for other in others {
         state.refresh_task(other);
@@ -120,29 +121,29 @@ fn tell_parent(state: &mut State, parent: AttemptId, task: TaskId) {
         if let Some(wait) = &mut it.wait {
             wait.open.remove(&task);
         } else if none_open && !asks && rests(it) {
-            it.comebacks.push_back(Comeback::Turn(TurnCause::Results));
+            it.resumptions.push_back(Resumption::Turn(TurnCause::Results));
         }
     });
     refresh_wait(state, worker);
 }
 
-/// A call is answered when all that it waits for has ended, and early while somebody asks.
+/// A call is answered when all sub-tasks have ended, or early for a request or a question.
 pub fn refresh_wait(state: &mut State, worker: WorkerId) {
     let is_asked = state.asked_of(state.workers[worker].attempt).next().is_some()
         || state.questions_to(worker).next().is_some();
     worker::change(state, worker, |it| {
         let Some(wait) = &it.wait else { return };
         let is_due = is_asked || wait.open.is_empty();
-        let is_known = it.comebacks.contains(&Comeback::Await);
+        let is_known = it.resumptions.contains(&Resumption::Await);
         if is_due && !is_known {
-            it.comebacks.push_back(Comeback::Await);
+            it.resumptions.push_back(Resumption::Await);
         } else if !is_due {
-            it.comebacks.retain(|it| *it != Comeback::Await);
+            it.resumptions.retain(|it| *it != Resumption::Await);
         }
     });
 }
 
-/// A person has it tried once more: whoever waits for it waits for that.
+/// A person retries the sub-task: a parent that waited for it waits again.
 fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
     let worker = state.attempts[parent].worker;
     worker::change(state, worker, |it| {
@@ -153,20 +154,20 @@ fn wait_again(state: &mut State, parent: AttemptId, task: TaskId) {
     refresh_wait(state, worker);
 }
 
-/// It has ended its turn, and nothing but its sub-tasks gives it another one.
+/// Returns whether the worker has ended its turn and only its sub-tasks give it another one.
 fn rests(worker: &Worker) -> bool {
-    // Whoever was parked over a call of the turn that has ended since is still where it was.
+    // A worker that was parked in a call of an ended turn keeps that status.
     let waits = matches!(
         worker.status,
         WorkerStatus::WaitingSubtasks
             | WorkerStatus::WaitingPermission
             | WorkerStatus::WaitingInput
     );
-    let has_turn = worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_)));
+    let has_turn = worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_)));
     waits && worker.turn.is_none() && !has_turn
 }
 
-/// Nobody wants their results any more.
+/// The parent has ended, so its sub-tasks are orphans.
 pub fn parent_ended(state: &mut State, parent: AttemptId) {
     let open = state.attempts[parent].family.open.iter().copied();
     state.agenda.orphans.extend(open);
@@ -193,13 +194,13 @@ pub fn await_ended(state: &mut State, worker: WorkerId, end: AwaitEnd) {
             let requests = state.asked_of(state.workers[worker].attempt).collect();
             (requests, state.questions_to(worker).map(|it| it.id).collect())
         }
-        // Nobody has read the answer.
+        // The worker never read the answer.
         AwaitEnd::TurnOver | AwaitEnd::Replaced => (Vec::new(), Vec::new()),
     };
     worker::change(state, worker, |it| {
         it.wait = None;
         it.shown = shown;
-        it.comebacks.retain(|it| *it != Comeback::Await);
+        it.resumptions.retain(|it| *it != Resumption::Await);
     });
 }
 
@@ -207,7 +208,7 @@ pub fn results_handed(state: &mut State, worker: WorkerId, tasks: &[TaskId]) {
     let attempt = state.workers[worker].attempt;
     let family = &mut state.attempts.row(attempt).family;
     for task in tasks {
-        assert!(family.unseen.remove(task), "{task} is told twice: the journal is corrupt");
+        assert!(family.unseen.remove(task), "{task} is delivered twice: the journal is corrupt");
     }
     state.workers.row(worker).handed.extend(tasks);
 }
@@ -222,7 +223,7 @@ pub fn pull_ended(state: &mut State, attempt: AttemptId, task: TaskId, effect: E
     change_pulls(state, attempt, |it| it.retain(|it| *it != effect));
 }
 
-/// A checkout that is being changed is not kept meanwhile.
+/// A checkout into which changes are pulled is not snapshotted.
 fn change_pulls(
     state: &mut State,
     attempt: AttemptId,

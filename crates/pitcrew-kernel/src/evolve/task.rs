@@ -1,4 +1,4 @@
-//! Tasks and what they wait for.
+//! Tasks and their dependencies.
 
 use super::{permission, subtask};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
-    Deploy, Failure, Freshness, KeptStates, PlanId, Reach, Reason, RepoPath, TaskId, TaskSpec,
-    TaskStatus, Timestamp, exclusive,
+    Deploy, Failure, Freshness, GrantTarget, KeptStates, PlanId, Reason, RepoPath, TaskId,
+    TaskSpec, TaskStatus, Timestamp, exclusive,
 };
 
 pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, after: &[TaskId]) {
@@ -19,7 +19,7 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
     owner.tasks.push(task);
     owner.open_count += 1;
     let deployed = owner.head.deploy == Deploy::Auto;
-    // One that joins later may depend on what has ended already.
+    // A task that is added later may depend on tasks that have ended.
     let ended = |it: fn(TaskStatus) -> bool| {
         after.iter().filter(|task| it(state.tasks[**task].status)).count()
     };
@@ -34,7 +34,7 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
     state.refresh_task(task);
 }
 
-/// A task that nobody has begun, and that holds nothing.
+/// Returns the row of a new task.
 pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Task {
     Task {
         id: task,
@@ -92,11 +92,11 @@ pub fn moved(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus, 
     state.refresh_task(task);
     if to.has_ended() {
         super::message::refresh_box(state, task);
-        permission::refresh_grants(state, |it| it == Reach::Task(task));
+        permission::refresh_grants(state, |it| it == GrantTarget::Task(task));
     }
 }
 
-/// What the plan counts, and what others of it wait for.
+/// Updates the counts of the plan and the tasks that depend on this one.
 fn plan_goes_on(state: &mut State, task: TaskId, from: TaskStatus, to: TaskStatus) {
     let (plan, last_attempt) = (state.tasks[task].plan, state.tasks[task].last_attempt());
     let owner = state.plans.row(plan);
@@ -168,7 +168,7 @@ pub fn held(state: &mut State, task: TaskId) {
 pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
     let row = state.tasks.row(task);
     row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
-    // What the next attempt makes has not been pulled.
+    // The changes of the next attempt have not been pulled.
     row.pull = Pull::None;
     (row.deployed, row.deployer) = (true, Deployer::Anybody);
     if freshness == Freshness::Fresh {

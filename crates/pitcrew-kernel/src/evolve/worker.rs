@@ -1,9 +1,9 @@
-//! Workers and what they ask of people.
+//! Workers and their requests.
 
 use super::{attempt, budget, message, query};
 use crate::{
     State,
-    state::{Checkout, Comeback, Process, Request, Worker},
+    state::{Checkout, Process, Request, Resumption, Worker},
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -15,12 +15,12 @@ use pitcrew_model::{
     RequestStatus, Timestamp, TurnCause, Usage, Verdict, WorkerId, WorkerStatus, limits,
 };
 
-/// Changes a worker and keeps the agenda in step.
+/// Changes a worker and updates the agenda.
 pub fn change(state: &mut State, worker: WorkerId, change: impl FnOnce(&mut Worker)) {
     let row = state.workers.row(worker);
     let before = Worker {
-        comebacks: VecDeque::new(),
-        told_at: VecDeque::new(),
+        resumptions: VecDeque::new(),
+        notes_at: VecDeque::new(),
         requests: Vec::new(),
         answering: BTreeMap::new(),
         blocked: BTreeMap::new(),
@@ -44,21 +44,21 @@ pub fn moved(
     assert_eq!(state.workers[worker].status, from, "{worker} moved from where it was not");
     change(state, worker, |it| {
         it.status = to;
-        // The start of the agent is part of its time: one that hangs there is late as well.
+        // The start of the agent counts against its timeout, so that a hanging start is detected.
         if matches!(to, WorkerStatus::Starting | WorkerStatus::Running) {
             it.deadline.get_or_insert(at.plus(it.left_ms));
         } else if let Some(deadline) = it.deadline.take() {
             it.left_ms = deadline.since(at);
         }
         if to == WorkerStatus::Running {
-            it.comebacks.retain(|it| *it != Comeback::Query);
+            it.resumptions.retain(|it| *it != Resumption::Query);
         }
         if to == WorkerStatus::WaitingQuota {
             let (since, waits_count) = it.limited.unwrap_or((at, 0));
             it.limited = Some((since, waits_count + 1));
             go_on_after(it, TurnCause::QuotaOver);
         }
-        // It asked for nothing itself, or for something before its first turn: a cap has stopped it.
+        // It has no request of its own, or only one from before its first turn: a cap stopped it.
         if to == WorkerStatus::WaitingPermission && (it.requests.is_empty() || it.turns_count == 0)
         {
             go_on_after(it, TurnCause::Resumed);
@@ -70,23 +70,23 @@ pub fn moved(
     }
 }
 
-/// A worker that is stopped by a limit goes on where it was. It did not end its turn by itself, so
-/// it is not reminded.
+/// A worker that a limit stopped continues where it was. It did not end its turn by itself, so it
+/// is not reminded.
 fn go_on_after(worker: &mut Worker, cause: TurnCause) {
-    worker.comebacks.retain(|it| *it != Comeback::Turn(TurnCause::Reminder));
+    worker.resumptions.retain(|it| *it != Resumption::Turn(TurnCause::Reminder));
     gets_turn(worker, cause);
 }
 
-/// It gets a turn: the one that it has coming, or one for this cause. Whatever it was answered before,
-/// its task is told first.
+/// Gives the worker a turn: the pending one, or one for this cause. The first prompt is always the
+/// task.
 pub fn gets_turn(worker: &mut Worker, cause: TurnCause) {
-    let start = Comeback::Turn(TurnCause::Start);
+    let start = Resumption::Turn(TurnCause::Start);
     if worker.turns_count == 0 {
-        if worker.comebacks.front() != Some(&start) {
-            worker.comebacks.push_front(start);
+        if worker.resumptions.front() != Some(&start) {
+            worker.resumptions.push_front(start);
         }
-    } else if !worker.comebacks.iter().any(|it| matches!(it, Comeback::Turn(_))) {
-        worker.comebacks.push_back(Comeback::Turn(cause));
+    } else if !worker.resumptions.iter().any(|it| matches!(it, Resumption::Turn(_))) {
+        worker.resumptions.push_back(Resumption::Turn(cause));
     }
 }
 
@@ -94,7 +94,7 @@ pub fn start_asked(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| it.process = Process::Alive);
 }
 
-/// Its time is up no more: whoever asked for the stop has decided what becomes of the attempt.
+/// Clears the timeout: the outcome of the attempt is already decided.
 pub fn stop_asked(state: &mut State, worker: WorkerId) {
     change(state, worker, |it| {
         it.process = Process::Stopping;
@@ -110,7 +110,7 @@ pub fn gone(state: &mut State, worker: WorkerId) {
     }
 }
 
-/// The time that it worked alone is not counted.
+/// Excludes the time without an orchestrator from the timeout.
 pub fn reattached(state: &mut State, worker: WorkerId, away_ms: u64) {
     change(state, worker, |it| it.deadline = it.deadline.map(|at| at.plus(away_ms)));
 }
@@ -162,17 +162,17 @@ pub fn turn_opened(
     }
     change(state, worker, |it| {
         it.turn = Some(effect);
-        it.told = Usage::NONE;
+        it.reported = Usage::NONE;
         it.turns_count += 1;
-        let used = |it: &Comeback| matches!(it, Comeback::Turn(turn) if turn == cause);
-        if it.comebacks.front().is_some_and(used) {
-            it.comebacks.pop_front();
+        let used = |it: &Resumption| matches!(it, Resumption::Turn(turn) if turn == cause);
+        if it.resumptions.front().is_some_and(used) {
+            it.resumptions.pop_front();
         }
     });
     message::turn_changed(state, worker);
 }
 
-/// The turn is over, and with it every call of it that waited for permission.
+/// Ends the turn and its open permission requests.
 pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     let row = &state.workers[worker];
     if row.turn != Some(effect) {
@@ -189,16 +189,17 @@ pub fn turn_over(state: &mut State, worker: WorkerId, effect: EffectId) {
     change(state, worker, |it| {
         it.turn = None;
         it.handed.clear();
-        it.comebacks.retain(|it| matches!(it, Comeback::Turn(_)));
-        if it.comebacks.is_empty() {
-            it.comebacks.extend(cause.map(Comeback::Turn));
+        it.resumptions.retain(|it| matches!(it, Resumption::Turn(_)));
+        if it.resumptions.is_empty() {
+            it.resumptions.extend(cause.map(Resumption::Turn));
         }
     });
     message::turn_changed(state, worker);
     query::asker_changed(state, worker);
 }
 
-/// What a worker that has ended its turn gets another one for. None while others work for it.
+/// Returns the cause of the next turn of a worker that ended its turn. None while its sub-tasks
+/// run.
 fn next_cause(state: &State, worker: &Worker) -> Option<TurnCause> {
     let family = &state.attempts[worker.attempt].family;
     if state.is_stopped(worker) {
@@ -213,14 +214,13 @@ fn next_cause(state: &State, worker: &Worker) -> Option<TurnCause> {
 }
 
 pub fn call_answered(state: &mut State, worker: WorkerId, answered: RequestId) {
-    let is_other =
-        |it: &Comeback| !matches!(it, Comeback::Permission { request, .. } if *request == answered);
-    change(state, worker, |it| it.comebacks.retain(is_other));
+    let is_other = |it: &Resumption| !matches!(it, Resumption::Permission { request, .. } if *request == answered);
+    change(state, worker, |it| it.resumptions.retain(is_other));
 }
 
-/// The worker has something to go on with as soon as it has a slot.
-pub fn will_return(state: &mut State, worker: WorkerId, comeback: Comeback) {
-    change(state, worker, |it| it.comebacks.push_back(comeback));
+/// Records what the worker continues with as soon as it has a slot.
+pub fn will_return(state: &mut State, worker: WorkerId, resumption: Resumption) {
+    change(state, worker, |it| it.resumptions.push_back(resumption));
 }
 
 pub fn request_opened(
@@ -247,7 +247,8 @@ pub fn request_opened(
     }
 }
 
-/// What a sub-task wants to do goes its way from there; the rest is for a person.
+/// Returns the first status: a permission request of a sub-task is escalated, others go to a
+/// person.
 fn begins(state: &State, worker: Option<WorkerId>, kind: &RequestKind) -> RequestStatus {
     let is_tool = matches!(kind, RequestKind::ToolUse { .. });
     let Some(worker) = worker.filter(|_| is_tool) else { return RequestStatus::AtUser };
@@ -280,19 +281,19 @@ pub fn request_moved(
     if to.is_open() {
         return;
     }
-    let comeback = comeback(row, to, text, default);
+    let resumption = resumption(row, to, text, default);
     state.workers.row(worker).requests.retain(|it| *it != request);
-    if let Some(comeback) = comeback {
-        will_return(state, worker, comeback);
+    if let Some(resumption) = resumption {
+        will_return(state, worker, resumption);
     }
 }
 
-fn comeback(
+fn resumption(
     request: &Request,
     to: RequestStatus,
     text: Option<&str>,
     default: Verdict,
-) -> Option<Comeback> {
+) -> Option<Resumption> {
     let allow = match to {
         RequestStatus::Requested
         | RequestStatus::AtParent
@@ -305,11 +306,11 @@ fn comeback(
     };
     match &request.kind {
         RequestKind::PlanExecution | RequestKind::BranchMerge | RequestKind::Budget(_) => None,
-        RequestKind::Question { question } => Some(Comeback::Turn(TurnCause::Answer {
+        RequestKind::Question { question } => Some(Resumption::Turn(TurnCause::Answer {
             question: question.clone(),
             answer: text.unwrap_or_default().into(),
         })),
-        RequestKind::ToolUse { call, options, .. } => Some(Comeback::Permission {
+        RequestKind::ToolUse { call, options, .. } => Some(Resumption::Permission {
             request: request.id,
             call: call.clone(),
             option: choose(options, allow),
@@ -319,14 +320,14 @@ fn comeback(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Allow {
-    /// This time only: what nobody was asked about.
+    /// Once, without a person.
     Once,
-    /// A person said yes, in whatever words the agent offers for it.
+    /// A person approved, so any affirmative option will do.
     Yes,
     No,
 }
 
-/// The option for a verdict: just this once wherever the agent offers that.
+/// Returns the option for an approval, preferably one that allows it only once.
 pub fn choose(options: &[PermissionOption], allow: Allow) -> Option<String> {
     let wanted: &[PermissionOptionKind] = match allow {
         Allow::Once => &[PermissionOptionKind::AllowOnce],

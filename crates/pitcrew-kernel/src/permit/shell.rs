@@ -1,8 +1,8 @@
-//! What a command line may do. It is never only what it begins with.
+//! Maps a command line to actions, by all of its parts.
 //!
-//! No shell: quotes are taken away instead of understood, so that what stands in a text counts as if
-//! it were run. That is too strict now and then. What hides what it runs is named so, as far as that
-//! can be seen: a script that an agent has just written looks like any other.
+//! This is not a shell: quotes are removed, so quoted text counts as if it were run, which is
+//! sometimes too strict. Commands that hide what they run are classified as opaque, as far as that
+//! is visible: a script that an agent has just written looks like any other program.
 
 use alloc::{
     collections::BTreeSet,
@@ -11,28 +11,28 @@ use alloc::{
 };
 use pitcrew_model::Action;
 
-/// Branches that are nobody's own.
+/// Protected branches.
 const MAIN: &[&str] = &["main", "master", "trunk"];
 /// Programs that read what they run from elsewhere.
 const RUNNERS: &[&str] = &["eval", "source", ".", "xargs", "parallel", "exec", "awk", "gawk"];
-/// Words before a program that are not the program.
+/// Words before the program name.
 const WRAPPERS: &[&str] =
     &["env", "sudo", "nohup", "nice", "time", "command", "then", "do", "else", "!", "{"];
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish"];
-/// Programs that are there to reach others. What a build tool fetches is not seen here: the box holds
-/// that.
+/// Programs that connect to other hosts. Downloads of build tools are not visible here; the box
+/// handles them.
 const REACHERS: &[&str] = &["curl", "wget", "ssh", "scp", "sftp", "telnet", "ncat", "socat"];
-/// Programs that take code in a language that nobody reads here.
+/// Interpreters of other languages.
 const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php", "lua"];
 
 pub fn actions(line: &str, base: Option<&str>) -> BTreeSet<Action> {
     let mut all = BTreeSet::from([Action::CommandExecution]);
-    // What a brace expands to is not written out.
+    // Brace expansion can hide words.
     let braces = line.split('{').skip(1).any(|it| !it.starts_with(char::is_whitespace));
     if braces || line.contains(['`']) || line.contains("alias.") || line.contains("GIT_") {
         all.insert(Action::OpaqueCommand);
     }
-    // Where its output goes may stand in the middle of a command.
+    // A redirection may be in the middle of a command.
     let undirected = line.replace(['<', '>'], " ");
     for words in parts(line).into_iter().chain(parts(&undirected)) {
         if is_opaque(&words) {
@@ -59,7 +59,7 @@ fn own_words(name: &str, arguments: &[String]) -> Vec<String> {
     first.into_iter().chain(arguments.iter().cloned()).collect()
 }
 
-/// The words of every command in the line, however it is joined to the others.
+/// Returns the words of every command of the line, however they are joined.
 fn parts(line: &str) -> Vec<Vec<String>> {
     let plain: String = line.replace("\\\n", "");
     let plain: String = plain.chars().filter(|it| !matches!(it, '\'' | '"' | '\\')).collect();
@@ -69,12 +69,12 @@ fn parts(line: &str) -> Vec<Vec<String>> {
     plain.split(joins).map(words).filter(|it| !it.is_empty()).collect()
 }
 
-/// The program without its folder.
+/// Returns the program without its folder.
 fn name_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Whether the program, or what it is given to run, is not written out.
+/// Returns whether the program, or what it runs, is not literal.
 fn is_opaque(words: &[String]) -> bool {
     let is_assignment = |it: &&String| it.split_once('=').is_some_and(|it| is_variable(it.0));
     let is_before =
@@ -95,7 +95,7 @@ fn is_opaque(words: &[String]) -> bool {
             && (arguments.is_empty() || arguments.iter().any(|it| is_code(&it)))
 }
 
-/// A shell that reads from elsewhere, or whose line has something to be filled in.
+/// A shell that reads from elsewhere, or whose command line contains an expansion.
 fn is_unseen(arguments: &[&String]) -> bool {
     let file = arguments.iter().find(|it| !it.starts_with('-'));
     file.is_none() || arguments.iter().any(|it| it.contains('$'))
@@ -140,7 +140,7 @@ fn git(words: &[String], base: Option<&str>) -> Vec<Action> {
     all
 }
 
-/// Long options may be shortened and have values; short ones may stand together.
+/// Long options may be abbreviated and have values; short ones may be combined.
 fn is_option(word: &str, long: &str, short: &[char]) -> bool {
     match word.strip_prefix("--") {
         Some(rest) => rest.len() > 1 && (long[2..].starts_with(rest) || word.starts_with(long)),
@@ -168,9 +168,9 @@ fn forge(words: &[String]) -> Vec<Action> {
 mod tests {
     use super::*;
 
-    /// Whoever lets commands run unasked has not let these run.
+    /// Permission to run commands does not include these.
     #[test]
-    fn a_push_that_hides_is_found_or_named_opaque() {
+    fn hidden_pushes_are_found_or_opaque() {
         for line in [
             "git pu\\\nsh -f",
             "git 2>/dev/null push -f",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_reaches_others_is_found_anywhere() {
+    fn network_programs_are_found_anywhere() {
         for line in ["curl http://x", "cd a && /usr/bin/wget x", "bash -c 'ssh host ls'"] {
             assert!(actions(line, None).contains(&Action::NetworkAccess), "{line}");
         }

@@ -1,14 +1,14 @@
-//! What a parent is told of its sub-tasks: every one of them, marked so that none can forge another.
+//! The results of sub-tasks in the prompt of their parent, quoted so that none can forge another.
 
 use super::{line, quote::Tag};
 use crate::{State, state::Worker};
 use alloc::{format, string::String};
 use pitcrew_model::{Outcome, SubtaskName, SubtaskResult, limits, text};
 
-/// So much of each reaches the prompt; the rest can be read with a tool.
+/// The most of one result that a prompt contains. A tool returns all of it.
 const RESULT_BYTES_MAX: usize = limits::PROMPT_BYTES_MAX / 16;
 
-/// The results that came with this turn; nothing where none did.
+/// Returns the results that are delivered with this turn; empty if there are none.
 pub fn blocks(state: &State, worker: &Worker, tag: &Tag) -> String {
     let mut out = String::new();
     let results = || handed(state, worker);
@@ -25,7 +25,7 @@ pub fn blocks(state: &State, worker: &Worker, tag: &Tag) -> String {
     out
 }
 
-/// The random numbers that they were handed out with: the tag that they stand in depends on them.
+/// Returns the nonces of the sub-tasks. The tag depends on them.
 pub fn nonces(state: &State, worker: &Worker) -> impl Iterator<Item = String> {
     let tasks = handed(state, worker).map(|it| &state.tasks[it.task]);
     tasks.filter_map(|it| it.delegation.as_ref().map(|it| it.nonce.clone()))
@@ -44,27 +44,32 @@ fn block(state: &State, out: &mut String, result: &SubtaskResult, tag: &Tag) {
         &tag.block(&[("subtask", &name), ("status", &result.status), ("agent", agent)], shown),
     );
     if shown.len() < whole.trim_end().len() {
-        line(out, "(cut here; `a2a_get_subtask_results` tells all of it)");
+        line(out, "The output was cut. Call `a2a_get_subtask_results` to read all of it.");
     }
     if let Some(changed) = result.changed() {
-        line(out, &format!("{changed}: take it over with `a2a_pull_subtask_changes`."));
+        line(
+            out,
+            &format!(
+                "{changed}. Call `a2a_pull_subtask_changes` to bring the changes into your checkout."
+            ),
+        );
     }
 }
 
 fn body(result: &SubtaskResult) -> String {
     let mut body = String::new();
     if let Some(error) = &result.error {
-        line(&mut body, &format!("It did not succeed: {error}"));
+        line(&mut body, &format!("The sub-task did not succeed: {error}"));
     }
-    if !result.is_told() {
+    if !result.error_has_output() {
         line(&mut body, result.output.trim());
     }
     if let Some(file) = &result.output_file {
-        line(&mut body, &format!("Its result is in the file {file}."));
+        line(&mut body, &format!("The result is in the file {file}."));
     }
     if !result.permissions_requested.is_empty() {
         let missed = super::join(result.permissions_requested.iter().map(String::as_str));
-        line(&mut body, &format!("It lacked permission for: {missed}."));
+        line(&mut body, &format!("Permission was missing for: {missed}."));
     }
     if let Some(metadata) = &result.metadata {
         line(&mut body, metadata.trim());

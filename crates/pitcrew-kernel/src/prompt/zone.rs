@@ -1,40 +1,40 @@
-//! What a worker may change, and how it learns of the rest without reading it.
+//! The part of a prompt that says what a worker may change, and how to query the rest.
 
 use super::{join, line};
 use alloc::{format, string::String};
 use core::fmt::Write;
 use pitcrew_model::{RepoPath, Zone};
 
-/// Paths of a kind that a prompt names: tokens are the user's money.
+/// The most paths of a kind that a prompt names. Tokens cost the user money.
 const NAMED_MAX: usize = 6;
 
-/// How it asks for what lies outside.
 pub const HOW_TO_ASK: &str = "\
-Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant \
-call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. \
-Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. \
-You get its signature, its fields and its place.";
+Do not read files outside your region. Look up what you need instead: it is free.
+For a type, a function or a constant, call `a2a_query` with its name as `symbol` and the import line or the path as `context`.
+You get its signature, its fields and its location.
+If you do not have this tool, write a line `NEED: NAME from PATH` outside of code blocks and end your turn. \
+The answer is in your next prompt.";
 
-/// What it may change.
+/// Returns the paths that the worker may and may not change.
 pub fn rules(zone: &Zone) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "You may change: {}. What you change elsewhere is refused, and the attempt fails.",
+        "You may change: {}. Changes elsewhere are refused, and the attempt fails.",
         zone.describe()
     );
     if !zone.region.is_empty() && !zone.shared.is_empty() {
         let named = named(&zone.shared, "of this kind");
-        line(&mut out, &format!("Shared with other tasks, where you must: {named}."));
+        line(&mut out, &format!("Change these shared paths only if you must: {named}."));
     }
     if !zone.denied.is_empty() {
         let named = named(&zone.denied, "such paths");
-        line(&mut out, &format!("Nobody may change: {named}."));
+        line(&mut out, &format!("Do not change: {named}."));
     }
     out
 }
 
-/// Nothing where nothing lies outside.
+/// Returns an empty text if the region is the whole repository.
 pub fn how_to_ask(zone: &Zone) -> &'static str {
     if zone.region.is_empty() { "" } else { HOW_TO_ASK }
 }
@@ -53,12 +53,12 @@ mod tests {
     use alloc::{vec, vec::Vec};
 
     #[test]
-    fn few_paths_are_named_and_the_others_counted() {
+    fn long_lists_of_paths_are_shortened() {
         let paths: Vec<RepoPath> =
             (0..9).map(|it| RepoPath::parse(&format!("p{it}")).expect("a path")).collect();
         let zone = Zone { region: vec![paths[0].clone()], shared: paths, denied: Vec::new() };
         let rules = rules(&zone);
         assert!(rules.contains("p0, p1, p2, p3, p4, p5 and 3 more of this kind."), "{rules}");
-        assert!(!rules.contains("Nobody"), "{rules}");
+        assert!(!rules.contains("Do not"), "{rules}");
     }
 }

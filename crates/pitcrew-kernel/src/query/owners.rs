@@ -1,4 +1,4 @@
-//! Whose code it is: the longest region that holds a path, by whole components.
+//! Finds the owners of code: the longest region that contains a path, by whole components.
 
 use crate::{
     State,
@@ -12,10 +12,10 @@ use alloc::{
 };
 use core::cmp::Reverse;
 use pitcrew_model::{
-    Party, PlanStatus, QueryOwner, RepoPath, TaskStatus, WorkerId, WorkerStatus, Workspace,
+    Party, PlanStatus, QueryOwner, RepoPath, TaskStatus, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
-/// Somebody whose region it is in.
+/// A task whose region contains the path.
 pub struct Owner {
     pub who: QueryOwner,
     /// Why it cannot be asked now.
@@ -30,14 +30,14 @@ impl Owner {
         }
     }
 
-    /// Why it cannot be asked, as a sentence without its full stop.
+    /// Returns why it cannot be asked, without a full stop.
     pub fn why(&self) -> &str {
         self.trouble.as_deref().unwrap_or_default()
     }
 }
 
-/// All owners of a path but the asker: the longest region first, then those of the asker's own plan,
-/// the least busy, the oldest.
+/// Returns all owners of a path except the asker: the longest region first, then those of the
+/// asker's plan, the least busy, the oldest.
 pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
     let asker = &state.attempts[state.workers[it.worker].attempt];
     let plan = state.tasks[asker.task].plan;
@@ -46,7 +46,7 @@ pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
         .filter(|worker| worker.id != it.worker)
         .filter_map(|worker| {
             let task = &state.tasks[state.attempts[worker.attempt].task];
-            let writes = task.workspace() != Some(Workspace::ReadOnly);
+            let writes = task.workspace() != Some(WorkspaceMode::ReadOnly);
             let depth = depth(&task.spec.region, path).filter(|_| writes)?;
             let is_other = task.plan != plan;
             let place = (Reverse(depth), is_other, busy(state, worker), worker.id);
@@ -66,14 +66,14 @@ pub fn of(state: &State, it: &Query, path: &str) -> Vec<Owner> {
     owners
 }
 
-/// How many components of the path the region holds: the longest of its prefixes counts.
+/// Returns how many components of the path the longest matching prefix of the region has.
 fn depth(region: &[RepoPath], path: &str) -> Option<usize> {
     let holds = region.iter().filter(|it| it.contains(path));
     let components = |it: &RepoPath| it.as_str().split('/').filter(|it| !it.is_empty()).count();
     holds.map(components).max()
 }
 
-/// Whether it is in a turn, and how much it has to read.
+/// Returns whether it is in a turn, and how much it has to read.
 fn busy(state: &State, worker: &Worker) -> (bool, usize) {
     let mailbox = state.mailbox(worker.id);
     let letters = mailbox.map_or(0, |it| it.unread_count() + it.delivered.len());
@@ -85,7 +85,7 @@ fn trouble(state: &State, it: &Query, worker: &Worker) -> Option<String> {
     let to = Party::Worker(worker.id);
     let sleeps = match worker.status {
         WorkerStatus::Paused => Some("It is paused"),
-        WorkerStatus::WaitingQuota => Some("It waits for a limit of its provider"),
+        WorkerStatus::WaitingQuota => Some("It waits for a provider limit"),
         WorkerStatus::Created
         | WorkerStatus::Starting
         | WorkerStatus::Running
@@ -101,19 +101,19 @@ fn trouble(state: &State, it: &Query, worker: &Worker) -> Option<String> {
     } else if send_message::can_read(state, to).is_err() {
         Some("It is done".into())
     } else if send_message::has_room(state, to).is_err() {
-        Some("It has too much to read".into())
+        Some("Its mailbox is full".into())
     } else if state.plan_of(attempt).status != PlanStatus::Active {
         Some("Its plan is paused".into())
     } else if state.is_over_budget(&state.tasks[attempt.task]) {
         Some("Its budget is used up".into())
     } else if state.is_waiting_for(worker.id, it.worker) {
-        Some("It waits for you in turn".into())
+        Some("It waits for you".into())
     } else {
         sleeps.map(ToString::to_string)
     }
 }
 
-/// A task of a live plan whose region it is in, and that nobody works on now.
+/// Returns a task of a live plan whose region contains the path, but which has no worker now.
 fn not_working(state: &State, it: &Query, path: &str) -> Option<Owner> {
     let own = state.attempts[state.workers[it.worker].attempt].task;
     let is_live = |status| matches!(status, PlanStatus::Active | PlanStatus::Paused);
@@ -125,6 +125,6 @@ fn not_working(state: &State, it: &Query, path: &str) -> Option<Owner> {
         Some((Reverse(depth), it.id, it.status))
     });
     let (_, task, status) = owners.min_by_key(|it| (it.0, it.1))?;
-    let trouble = Some(format!("Nobody works on it now: it is {status}"));
+    let trouble = Some(format!("It has no worker now: it is {status}"));
     Some(Owner { who: QueryOwner::Task(task), trouble })
 }

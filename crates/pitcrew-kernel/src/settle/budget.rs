@@ -1,4 +1,5 @@
-//! Caps: a word when little is left, and at the end everything that would use more waits for a person.
+//! Caps: a warning when little is left, and a request to a person at the cap. Everything that would
+//! use more waits.
 
 use super::ACTOR;
 use crate::State;
@@ -14,7 +15,7 @@ pub fn warn(state: &State) -> Option<Vec<Event>> {
     Some(vec![Event::BudgetWarned(near)])
 }
 
-/// The turns under way are interrupted, and a person is asked once for all of them.
+/// Interrupts the running turns, and asks a person once for all of them.
 pub fn stop(state: &State) -> Option<Vec<Event>> {
     let scope = *state.agenda.caps_to_ask.first()?;
     let spending = state.budget(scope).over(scope).expect("a cap that is over is reached");
@@ -36,7 +37,7 @@ pub fn stop(state: &State) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// Nobody is asked for the sake of what has ended.
+/// Withdraws a request that no longer stops anything.
 pub fn withdraw(state: &State) -> Option<Vec<Event>> {
     let scope = *state.agenda.caps_to_withdraw.first()?;
     let request = state.budget(scope).request.expect("a cap that is asked about has a request");

@@ -1,5 +1,5 @@
-//! Nobody has decided in time: a parent is passed over, and for a person the limits say what holds.
-//! And what was allowed for as long as something lasts ends with that.
+//! Expiry: a request moves on from a parent, or gets the default decision; and grants end with
+//! their scope.
 
 use crate::{State, decide::bubble};
 use alloc::{format, vec, vec::Vec};
@@ -12,17 +12,17 @@ pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     let (from, to) = (state.requests[request].status, RequestStatus::Expired);
     if from == RequestStatus::AtParent {
-        return Some(bubble::to_person(request, from, "its parent has not answered".into()));
+        return Some(bubble::to_person(request, from, "its parent did not decide in time".into()));
     }
     let becomes = match state.matrix.limits.permission_default {
         Verdict::Approve => "allowed",
         Verdict::Deny => "refused",
     };
-    let text = Some(format!("nobody answered in time, so it is {becomes}"));
+    let text = Some(format!("no decision in time, so it is {becomes}"));
     Some(vec![Event::RequestMoved { request, from, to, text, actor: Actor::Orchestrator }])
 }
 
-/// What the grant was given for has ended. Whoever has it tried again is asked again.
+/// The scope of the grant has ended. A retry asks again.
 pub fn grant(state: &State) -> Option<Vec<Event>> {
     let grant = *state.agenda.spent_grants.first()?;
     Some(vec![Event::GrantRevoked { grant, actor: Actor::Orchestrator }])

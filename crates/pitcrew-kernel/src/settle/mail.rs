@@ -1,4 +1,4 @@
-//! What must become of messages: none is lost, none waits for ever, and nobody waits for nothing.
+//! Messages: none is lost, none waits forever, and no worker waits for a lost answer.
 
 use crate::{
     State,
@@ -9,7 +9,7 @@ use pitcrew_model::{
     Claim, Event, MessageId, MessageStatus, Party, Timestamp, TurnCause, WorkerStatus,
 };
 
-/// A turn failed over it, or nobody will read it.
+/// A turn failed with the message in its prompt, or its reader is gone.
 pub fn put_right(state: &State) -> Option<Vec<Event>> {
     let message = *state.mail.stale.first()?;
     let (to, reason) = state.message_verdict(message).expect("what is stale cannot stay");
@@ -18,11 +18,11 @@ pub fn put_right(state: &State) -> Option<Vec<Event>> {
 
 pub fn expire(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (at, message) = *state.mail.expiries.first()?;
-    let reason = || "nobody has read it in time".into();
+    let reason = || "it was not read in time".into();
     (at <= now).then(|| vec![moved(state, message, MessageStatus::Expired, reason())])
 }
 
-/// Whoever asked is told that no answer comes, and why.
+/// Informs the sender of a question that no answer will come, and why.
 pub fn give_up(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let question = *state.mail.unanswered.first()?;
     let words = format!(
@@ -35,9 +35,9 @@ pub fn give_up(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 
 fn why_unanswered(state: &State, question: MessageId) -> String {
     let it = &state.mail.posted[question];
-    let Party::Worker(asked) = it.message.to else { return "nobody read it".into() };
+    let Party::Worker(asked) = it.message.to else { return "it was not read".into() };
     if it.status == MessageStatus::Expired {
-        return format!("{asked} did not get to it in time");
+        return format!("{asked} did not read it in time");
     }
     let worker = &state.workers[asked];
     let claim = &state.attempts[worker.attempt].claim;
@@ -52,7 +52,7 @@ fn why_unanswered(state: &State, question: MessageId) -> String {
     }
 }
 
-/// A worker that waits for something else is woken by what presses.
+/// Wakes a waiting worker for an urgent message.
 pub fn wake(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (at, worker) = *state.agenda.waking.first()?;
     if at > now || state.agenda.slots_used >= state.agents_max {

@@ -1,4 +1,4 @@
-//! What follows for whoever has handed out work, and for what was handed out.
+//! Rules for sub-tasks and their parents.
 
 use super::ACTOR;
 use crate::{
@@ -13,28 +13,28 @@ use pitcrew_model::{
 
 const BY_PARENT: &str = "the end of its parent";
 
-/// Nobody wants it any more: it ends with its parent, and so does what it has handed out itself.
+/// Cancels a sub-task whose parent has ended; its own sub-tasks follow.
 pub fn cancel_orphan(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let orphan = *state.agenda.orphans.first()?;
     Some(cancel::one(state, now, ACTOR, BY_PARENT, orphan))
 }
 
-/// One of several that were handed out together has ended.
+/// A sub-task of a group has ended.
 pub fn tell_group(state: &State) -> Option<Vec<Event>> {
     let task = &state.tasks[*state.agenda.group_ends.first()?];
     let group = task.delegation.as_ref().and_then(|it| it.group);
-    let group = group.expect("only parts of groups are told of");
+    let group = group.expect("only groups have ends");
     let success = task.status == TaskStatus::Completed;
     Some(vec![Event::AgentGroupMemberCompleted { group, task: task.id, success }])
 }
 
-/// Nobody waits for the answer any more. What it was to tell is told with the next turn.
+/// Ends a wait whose turn has ended. Its results are in the next prompt.
 pub fn drop_wait(state: &State) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.lost_waits.first()?];
     Some(vec![wait_ended(worker, AwaitEnd::TurnOver)])
 }
 
-/// A worker that waits does nothing, so others may have its slot.
+/// Frees the slot of a worker that waits.
 pub fn park(state: &State) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.to_wait.first()?];
     Some(vec![parked(worker)])
@@ -46,13 +46,13 @@ pub fn parked(worker: &Worker) -> Event {
     Event::WorkerMoved { worker: worker.id, from, to, reason }
 }
 
-/// It has ended its turn, and there is nothing to keep of it first.
+/// Gives a worker its next turn after the snapshot of the last one.
 pub fn go_on(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let worker = &state.workers[*state.agenda.resting.first()?];
     Some(turn_ended::next_turn(state, now, worker))
 }
 
-/// It has waited for long enough: what there is is told.
+/// Ends a wait at its timeout with the results so far.
 pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let (until, worker) = *state.agenda.waits.first()?;
     if until > now || state.agenda.slots_used >= state.agents_max {
@@ -60,19 +60,20 @@ pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     }
     let worker = &state.workers[worker];
     let (from, to) = (worker.status, WorkerStatus::Running);
-    let reason = "it has waited for long enough".into();
+    let reason = "its wait timed out".into();
     let mut events = vec![Event::WorkerMoved { worker: worker.id, from, to, reason }];
     events.extend(end_wait(state, worker, AwaitEnd::TimedOut));
     Some(events)
 }
 
-/// When the next wait is over. Where there is no slot to go on in, the time alone changes nothing.
+/// Returns when the next wait times out. Without a free slot time alone changes nothing.
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let has_slot = state.agenda.slots_used < state.agents_max;
     state.agenda.waits.first().filter(|_| has_slot).map(|it| it.0)
 }
 
-/// All processes that may live wait for sub-tasks that cannot begin: one more may, or none would end.
+/// All live processes wait for sub-tasks that cannot start: one more may start, otherwise none
+/// would end.
 pub fn start_beyond(state: &State) -> Option<Vec<Event>> {
     let agenda = &state.agenda;
     let child = *agenda.children.first()?;
@@ -86,7 +87,7 @@ pub fn start_beyond(state: &State) -> Option<Vec<Event>> {
     (has_slot && are_all).then(|| super::open_attempt(state, child))
 }
 
-/// The call is answered with what there is.
+/// Answers the call with the current results.
 pub fn end_wait(state: &State, worker: &Worker, end: AwaitEnd) -> Vec<Event> {
     let tasks = &worker.wait.as_ref().expect("a wait that ends has begun").tasks;
     let mut events = hand_results(state, worker, |it| tasks.contains(&it));
@@ -105,7 +106,7 @@ pub fn wait_ended(worker: &Worker, end: AwaitEnd) -> Event {
     }
 }
 
-/// The results that the worker has not heard of, told now and never again.
+/// Hands over the results that the worker has not received, once.
 pub fn hand_results(state: &State, worker: &Worker, wanted: impl Fn(TaskId) -> bool) -> Vec<Event> {
     let unseen = state.attempts[worker.attempt].family.unseen.iter();
     let tasks: Vec<TaskId> = unseen.copied().filter(|it| wanted(*it)).collect();
@@ -115,7 +116,7 @@ pub fn hand_results(state: &State, worker: &Worker, wanted: impl Fn(TaskId) -> b
     vec![Event::ResultsHanded { worker: worker.id, tasks }]
 }
 
-/// Where the sub-task began before, or its parent's checkout as it was kept when it was handed out.
+/// Returns where the sub-task started before, or the snapshot of its parent's checkout.
 pub fn starting_point<'a>(state: &'a State, task: &'a Task, parent: AttemptId) -> &'a CommitId {
     if let Some(first) = task.attempts.first() {
         return &state.attempts[*first].base;

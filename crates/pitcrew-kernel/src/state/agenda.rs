@@ -1,11 +1,11 @@
-//! What the standing rules have to look at, kept up to date with every change.
+//! The input of the standing rules, updated with every change.
 //!
-//! Derived from the rest of the state, so that finding the next thing to do does not depend on how
-//! many tasks there are.
+//! It is derived from the rest of the state, so that finding the next step does not depend on the
+//! number of tasks.
 
 use super::{
-    BaseCheck, Checkout, Comeback, Process, Regions, State, Worker,
-    budget::{Asking, Standing},
+    BaseCheck, Checkout, Process, Regions, Resumption, State, Worker,
+    budget::{CapRequest, Standing},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -22,51 +22,51 @@ pub struct Agenda {
     pub to_block: BTreeSet<TaskId>,
     pub to_unblock: BTreeSet<TaskId>,
     pub to_queue: BTreeSet<(Timestamp, TaskId)>,
-    /// The oldest queued task of each group, oldest first: the others of its group wait with it.
+    /// The oldest queued task of each group, oldest first. The others of its group wait with it.
     pub to_start: BTreeMap<TaskId, Group>,
     queued: BTreeMap<Group, BTreeSet<TaskId>>,
-    /// Queued sub-tasks that could start if there was a slot: their regions are their parents'.
+    /// Queued sub-tasks that only need a slot: their regions belong to their parents.
     pub children: BTreeSet<TaskId>,
-    /// Sub-tasks that can be queued as soon as what they begin from is kept: in a moment.
+    /// Sub-tasks that can be queued when the snapshot they start from is complete.
     pub soon: BTreeSet<TaskId>,
     /// Sub-tasks whose parent has ended without them.
     pub orphans: BTreeSet<TaskId>,
-    /// Running workers between two turns whose checkouts nobody keeps.
+    /// Running workers between two turns that need no snapshot.
     pub resting: BTreeSet<WorkerId>,
-    /// Running workers that do nothing but wait.
+    /// Running workers that only wait.
     pub to_wait: BTreeSet<WorkerId>,
-    /// Running workers with a call that waits for the owner of what they asked about.
+    /// Running workers with a call that waits for an owner.
     pub asking: BTreeSet<WorkerId>,
-    /// Waiting workers that could go on after their time.
+    /// Waiting workers that continue at a time.
     pub waits: BTreeSet<(Timestamp, WorkerId)>,
     waits_until: BTreeMap<WorkerId, Timestamp>,
-    /// Workers with a call that nobody waits for any more.
+    /// Workers with a call that nobody waits for.
     pub lost_waits: BTreeSet<WorkerId>,
     /// Parked workers that could go on if they had a slot.
     pub returning: BTreeSet<WorkerId>,
-    /// Workers that wait for something, and when a message wakes them.
+    /// Waiting workers, and when a message wakes them.
     pub waking: BTreeSet<(Timestamp, WorkerId)>,
     waking_at: BTreeMap<WorkerId, Timestamp>,
-    /// Running workers with a call that a person has decided.
+    /// Running workers with a decided permission request.
     pub answered: BTreeSet<WorkerId>,
-    /// Caps of which little is left and nobody was told.
+    /// Caps of which little is left, without a warning so far.
     pub near_caps: BTreeSet<BudgetScope>,
     /// Caps that are reached.
     over_caps: BTreeSet<BudgetScope>,
-    /// Those that stop somebody, and nobody was asked.
+    /// Reached caps that stop a worker, without a request so far.
     pub caps_to_ask: BTreeSet<BudgetScope>,
-    /// Those that a person is asked about, and that stop nobody any more.
+    /// Requests for more that no longer stop a worker.
     pub caps_to_withdraw: BTreeSet<BudgetScope>,
-    /// Tasks that have a model to use and are not done with it.
+    /// Tasks with a model that have not ended.
     unfinished: BTreeSet<(PlanId, TaskId)>,
     pub deadlines: BTreeSet<(Timestamp, WorkerId)>,
-    /// Requests that do not wait for ever.
+    /// Requests that expire.
     pub expiries: BTreeSet<(Timestamp, RequestId)>,
-    /// Attempts whose checkouts are to be snapshotted, and when.
+    /// Attempts that need a snapshot, and when.
     pub snapshots: BTreeSet<(Timestamp, AttemptId)>,
-    /// Parts of groups that have ended, and nobody was told.
+    /// Ended sub-tasks of groups that are not recorded yet.
     pub group_ends: BTreeSet<TaskId>,
-    /// Grants for a task or a plan that has ended.
+    /// Grants whose task or plan has ended.
     pub spent_grants: BTreeSet<GrantId>,
     snapshots_due: BTreeMap<AttemptId, Timestamp>,
     pub to_verify: BTreeSet<PlanId>,
@@ -81,10 +81,10 @@ pub struct Agenda {
     pub regions: Regions,
 }
 
-/// Tasks of the same region that mind an overlap alike.
+/// Tasks of the same region with the same overlap setting.
 type Group = (u32, Overlap);
 
-/// What a task waits for a standing rule to do with it.
+/// What a standing rule has to do with a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Due {
     #[default]
@@ -98,11 +98,11 @@ pub enum Due {
 }
 
 impl Agenda {
-    /// Whether it changed who may go on.
+    /// Returns whether the change affects who may continue.
     pub fn set_caps(&mut self, scope: BudgetScope, it: Standing) -> bool {
         set(&mut self.near_caps, scope, it.near);
-        set(&mut self.caps_to_ask, scope, it.asking == Asking::Due);
-        set(&mut self.caps_to_withdraw, scope, it.asking == Asking::Needless);
+        set(&mut self.caps_to_ask, scope, it.asking == CapRequest::Due);
+        set(&mut self.caps_to_withdraw, scope, it.asking == CapRequest::Needless);
         set(&mut self.over_caps, scope, it.over)
     }
 
@@ -189,7 +189,7 @@ impl State {
         }
     }
 
-    /// What a task waits for, whichever of its cap, its worker and the rules it is.
+    /// Updates everything a task waits for: its cap, its worker and the rules.
     pub(crate) fn refresh_task_wholly(&mut self, task: TaskId) {
         self.refresh_caps(BudgetScope::Task(task));
         self.refresh_task(task);
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// A sub-task waits for a place among those of its parent, and for no region.
+    /// A sub-task waits for a place among those of its parent, not for a region.
     fn due_start(&self, task: &super::Task, overlap: Overlap) -> Due {
         let Some(parent) = self.parent_of(task) else {
             return Due::Start((task.region_key, overlap));
@@ -289,7 +289,7 @@ impl State {
         self.refresh_snapshot(worker);
     }
 
-    /// Only a worker that lives and works on something is snapshotted: else its work is saved.
+    /// Only a live worker in a turn is snapshotted: otherwise its work is saved.
     fn refresh_snapshot(&mut self, worker: WorkerId) {
         let worker = &self.workers[worker];
         let attempt = &self.attempts[worker.attempt];
@@ -309,39 +309,39 @@ impl State {
         agenda.snapshots.extend(due.map(|at| (at, id)));
     }
 
-    /// It runs, and waits for the answer to a call of its turn.
+    /// Returns whether it runs, with a decided permission request of its turn.
     fn can_be_answered(&self, worker: &Worker) -> bool {
-        matches!(worker.next_comeback(), Some(Comeback::Permission { .. } | Comeback::Await))
+        matches!(worker.next_resumption(), Some(Resumption::Permission { .. } | Resumption::Await))
             && self.attempts[worker.attempt].is_open()
             && worker.status == WorkerStatus::Running
             && worker.process == Process::Alive
     }
 
     fn can_return(&self, worker: &Worker) -> bool {
-        worker.next_comeback().is_some()
+        worker.next_resumption().is_some()
             && worker.status.is_parked()
             && (worker.turn.is_some() || self.may_have_turn(worker))
             && self.may_go_on(worker)
     }
 
-    /// When a message wakes a worker that waits and has nothing to go on with.
+    /// Returns when a message wakes a worker that waits and has nothing to continue with.
     fn wakes_at(&self, worker: &Worker) -> Option<Timestamp> {
         let is_parked = matches!(
             worker.status,
             WorkerStatus::WaitingInput
                 | WorkerStatus::WaitingSubtasks
-                // Whoever it asked as well may answer after the turn that asked for permission.
+                // An answer to its question may come after the turn that requested a permission.
                 | WorkerStatus::WaitingPermission
         );
         let waits = is_parked
             && worker.turn.is_none()
-            && worker.comebacks.is_empty()
+            && worker.resumptions.is_empty()
             && self.attempts[worker.attempt].claim.is_none();
         let at = self.mailbox(worker.id).filter(|_| waits)?.presses_at()?;
         (self.may_have_turn(worker) && self.may_go_on(worker)).then_some(at)
     }
 
-    /// Its turn is over, and nothing of its checkout has to be kept before the next one.
+    /// Returns whether its turn has ended and needs no snapshot before the next one.
     fn rests(&self, worker: &Worker) -> bool {
         let attempt = &self.attempts[worker.attempt];
         attempt.checkout == Checkout::Borrowed
@@ -351,7 +351,7 @@ impl State {
             && worker.turn.is_none()
     }
 
-    /// The call stays open: what it waits for goes on, and so does the turn.
+    /// Returns whether its open call still waits.
     fn does_wait(&self, worker: &Worker) -> bool {
         worker.wait.as_ref().is_some_and(|it| !it.open.is_empty()) && !self.is_wait_lost(worker)
     }
@@ -369,13 +369,13 @@ impl State {
             && !(attempt.claim.is_none() && self.is_over_budget(&self.tasks[attempt.task]))
     }
 
-    /// What the last turn left is kept, and no limit stands against another one.
+    /// Returns whether the last turn is saved and no limit prevents another one.
     fn may_have_turn(&self, worker: &Worker) -> bool {
         let task = &self.tasks[self.attempts[worker.attempt].task];
         self.is_turn_kept(worker) && self.held_vendor(task).is_none()
     }
 
-    /// What a backend's limit stops is looked at again.
+    /// Updates everything that a provider limit stops.
     pub(crate) fn refresh_backend(&mut self) {
         let runs = |it: &&super::Plan| it.status == PlanStatus::Active;
         let plans: Vec<PlanId> = self.plans.iter().filter(runs).map(|it| it.id).collect();
@@ -386,7 +386,7 @@ impl State {
 
     pub(crate) fn refresh_plan(&mut self, plan: PlanId) {
         let it = &self.plans[plan];
-        // What is red already has to be known before anything is called red.
+        // The failures on the base must be known before work is verified.
         let free = it.merging.is_none() && it.base_check == BaseCheck::Done;
         let verify = free && !it.merge_queue.is_empty();
         let running = matches!(it.status, PlanStatus::Active | PlanStatus::Paused);
@@ -397,7 +397,7 @@ impl State {
         set(&mut self.agenda.to_clean, plan, clean);
     }
 
-    /// A plan began or ceased to run: everything in it has to be looked at again.
+    /// Updates everything in a plan that began or ceased to run.
     pub(crate) fn refresh_plan_wholly(&mut self, plan: PlanId) {
         self.refresh_plan(plan);
         self.refresh_caps(BudgetScope::Plan(plan));
@@ -416,7 +416,7 @@ fn counts_as_process(worker: &Worker) -> bool {
         || matches!(worker.process, Process::Alive | Process::Stopping)
 }
 
-/// Whether that is new.
+/// Returns whether the membership has changed.
 fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, is_member: bool) -> bool {
     if is_member { members.insert(member) } else { members.remove(&member) }
 }

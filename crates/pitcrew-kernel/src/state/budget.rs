@@ -1,4 +1,4 @@
-//! What a task or a plan has used, and what it may use.
+//! Usage and caps of tasks and plans.
 
 use super::{Attempt, State, Task, Worker};
 use alloc::collections::BTreeSet;
@@ -7,18 +7,18 @@ use pitcrew_model::{
     WorkerStatus,
 };
 
-/// Where a task or a plan stands with its caps.
+/// The state of the caps of a task or a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    /// Little is left and nobody was told.
+    /// Little is left, without a warning so far.
     pub near: bool,
     pub over: bool,
-    pub asking: Asking,
+    pub asking: CapRequest,
 }
 
-/// Whether a person is asked for more just when somebody would use it.
+/// Whether a person is asked only when a worker would use more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum CapRequest {
     Fits,
     Due,
     Needless,
@@ -26,13 +26,13 @@ pub enum Asking {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Of every turn, the open ones as far as they have told.
+    /// The usage of every turn; of open ones the reported part.
     pub usage: Usage,
-    /// What it may use by now: what was given, and what a person has granted since.
+    /// The current caps: the initial ones, and what a person granted since.
     pub caps: Caps,
-    /// Those of which it was said that little is left.
+    /// The caps with a warning.
     pub warned: BTreeSet<Measure>,
-    /// What a person is asked for its sake.
+    /// The open request for more.
     pub request: Option<RequestId>,
 }
 
@@ -48,13 +48,13 @@ impl Budget {
         })
     }
 
-    /// The cap that is reached.
+    /// Returns the cap that is reached.
     pub fn over(&self, scope: BudgetScope) -> Option<Spending> {
         self.spendings(scope).find(Spending::is_over)
     }
 
-    /// The cap of which little is left, unless that was said. What a person grants is as much as
-    /// was given at first.
+    /// Returns the cap of which little is left, without a warning so far. A grant is as large as
+    /// the initial cap.
     pub fn near(&self, scope: BudgetScope, given: &Caps) -> Option<Spending> {
         let is_near = |it: &Spending| given.of(it.measure).is_some_and(|given| it.is_near(given));
         let news = |it: &Spending| !it.is_over() && !self.warned.contains(&it.measure);
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// What the scope was given at first.
+    /// Returns the initial caps of the scope.
     pub fn caps_given(&self, scope: BudgetScope) -> Caps {
         match scope {
             BudgetScope::Task(task) => self.tasks[task].spec.caps,
@@ -85,14 +85,15 @@ impl State {
         }
     }
 
-    /// Whether the task may use no more before a person says so. What has no model uses nothing.
+    /// Returns whether the task may not use more without a grant. A task without a model uses
+    /// nothing.
     pub fn is_over_budget(&self, task: &Task) -> bool {
         let tasks = self.chain(task.id).map(|it| BudgetScope::Task(it.id));
         let mut scopes = tasks.chain([BudgetScope::Plan(task.plan)]);
         task.spec.vendor().is_some() && scopes.any(|it| self.budget(it).over(it).is_some())
     }
 
-    /// Whether somebody would use more if he was let: a cap that stops nobody is not asked about.
+    /// Returns whether a worker would use more: a cap that stops no worker causes no request.
     pub fn wants_more(&self, scope: BudgetScope) -> bool {
         match scope {
             BudgetScope::Task(task) => {
@@ -114,7 +115,7 @@ impl State {
         matches!(self.plans[plan].status, PlanStatus::Active | PlanStatus::Paused)
     }
 
-    /// Whether it has a model to use and is not done with it.
+    /// Returns whether it has a model and has not ended.
     pub(super) fn is_unfinished(&self, task: &Task) -> bool {
         let waits = matches!(task.status, TaskStatus::Pending | TaskStatus::Queued);
         let works = matches!(task.status, TaskStatus::Starting | TaskStatus::Running);
@@ -125,7 +126,7 @@ impl State {
         task.spec.vendor().is_some() && (waits || works && !is_done())
     }
 
-    /// The workers that a cap takes off their slots.
+    /// Returns the workers that a cap stops.
     pub fn workers_in(&self, scope: BudgetScope) -> impl Iterator<Item = &Worker> {
         self.live_workers().filter(move |it| {
             let attempt: &Attempt = &self.attempts[it.attempt];
@@ -142,7 +143,7 @@ impl State {
         })
     }
 
-    /// A change of what is used or allowed: who may go on is looked at again.
+    /// Updates who may continue after usage or caps have changed.
     pub(crate) fn refresh_budget(&mut self, scope: BudgetScope) {
         if self.refresh_caps(scope) {
             match scope {
@@ -156,7 +157,7 @@ impl State {
         }
     }
 
-    /// Whether it changed who may go on.
+    /// Returns whether the change affects who may continue.
     pub(crate) fn refresh_caps(&mut self, scope: BudgetScope) -> bool {
         let plan = match scope {
             BudgetScope::Task(task) => self.tasks[task].plan,
@@ -167,9 +168,9 @@ impl State {
         let near = runs && budget.near(scope, &self.caps_given(scope)).is_some();
         let over = runs && budget.over(scope).is_some();
         let asking = match (budget.request.is_some(), self.wants_more(scope)) {
-            (false, true) if over => Asking::Due,
-            (true, false) => Asking::Needless,
-            (true | false, true) | (false, false) => Asking::Fits,
+            (false, true) if over => CapRequest::Due,
+            (true, false) => CapRequest::Needless,
+            (true | false, true) | (false, false) => CapRequest::Fits,
         };
         self.agenda.set_caps(scope, Standing { near, over, asking })
     }

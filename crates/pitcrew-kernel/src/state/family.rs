@@ -1,4 +1,4 @@
-//! Who works for whom: the sub-tasks of an attempt, and what of them it has heard.
+//! Parents and sub-tasks: the sub-tasks of an attempt, and which results it has received.
 
 use super::{Attempt, State, Task};
 use alloc::{
@@ -7,41 +7,42 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Workspace,
+    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp,
+    WorkspaceMode,
 };
 
-/// What an attempt has handed out.
+/// The sub-tasks of an attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family {
-    /// In the order in which they were handed out.
+    /// In the order of their creation.
     pub children: Vec<TaskId>,
     /// Those that have not ended.
     pub open: BTreeSet<TaskId>,
-    /// Those that have ended, and whose parent was not told.
+    /// Those that have ended, whose results the parent has not received.
     pub unseen: BTreeSet<TaskId>,
-    /// How many of them are in an attempt.
+    /// The number of those in an attempt.
     pub active_count: u32,
-    /// How often their parent had one of them tried again.
+    /// How often the parent has retried one.
     pub retries_count: u32,
-    /// When the last of them were handed out or tried again, oldest first.
+    /// When the last ones were created or retried, oldest first.
     pub spawned_at: VecDeque<Timestamp>,
-    /// Sub-tasks that begin where the checkout of this attempt stands, once that is kept.
+    /// Sub-tasks that start from a snapshot of this attempt's checkout.
     pub waiters: Vec<TaskId>,
-    /// What is being brought into the checkout of this attempt.
+    /// The running pulls into the checkout of this attempt.
     pub pulls: BTreeSet<EffectId>,
 }
 
-/// A call of a worker's that stays open until others have ended.
+/// An open call that waits for sub-tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub tasks: Vec<TaskId>,
-    /// Those of them that have not ended.
+    /// Those that have not ended.
     pub open: BTreeSet<TaskId>,
     pub until: Timestamp,
     pub call: Option<String>,
 }
 
-/// Where the pulling of a sub-task's changes stands.
+/// The state of the pull of a sub-task's changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pull {
     #[default]
@@ -50,7 +51,7 @@ pub enum Pull {
     Done,
 }
 
-/// How much may be handed out.
+/// The limits of sub-tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpawnLimits {
     pub total_max: u32,
@@ -63,18 +64,18 @@ impl Task {
         TaskName { task: self.id, is_part: self.delegation.is_some() }
     }
 
-    pub fn workspace(&self) -> Option<Workspace> {
+    pub fn workspace(&self) -> Option<WorkspaceMode> {
         self.delegation.as_ref().map(|it| it.workspace)
     }
 
-    /// It works in a checkout that is not its own.
+    /// Returns whether it works in another attempt's checkout.
     pub fn borrows(&self) -> bool {
-        self.workspace().is_some_and(Workspace::is_borrowed)
+        self.workspace().is_some_and(WorkspaceMode::is_borrowed)
     }
 
-    /// It works in its parent's, beside it.
+    /// Returns whether it works in its parent's checkout, at the same time.
     pub fn is_guest(&self) -> bool {
-        self.workspace() == Some(Workspace::Shared)
+        self.workspace() == Some(WorkspaceMode::Shared)
     }
 }
 
@@ -88,36 +89,36 @@ impl State {
         }
     }
 
-    /// How far the task is below a worker of a plan, or below an agent that works for none.
+    /// Returns the depth of the task below a worker of a plan or below an outside client.
     pub fn depth_of(&self, task: &Task) -> u32 {
         let above = u32::from(self.plans[task.plan].standalone.is_some());
         task.delegation.as_ref().map_or(above, |it| it.depth)
     }
 
-    /// How deep what is below it may be.
+    /// Returns the greatest depth below the task.
     pub fn depth_max(&self, task: &Task) -> u32 {
         let limits = &self.matrix.limits;
         let standalone = self.plans[task.plan].standalone.is_some();
         if standalone { limits.subtask_depth_standalone } else { limits.subtask_depth }
     }
 
-    /// Whether there is depth left below it.
+    /// Returns whether the task may have sub-tasks.
     pub fn may_spawn(&self, task: &Task) -> bool {
         self.depth_of(task) < self.depth_max(task)
     }
 
-    /// The attempt that handed the task out.
+    /// Returns the attempt that created the task.
     pub fn parent_of(&self, task: &Task) -> Option<&Attempt> {
         task.delegation.as_ref().map(|it| &self.attempts[it.parent])
     }
 
-    /// The task, and those that it is a part of, up to the plan's own.
+    /// Returns the task and its ancestors, up to the task of the plan.
     pub fn chain(&self, task: TaskId) -> impl Iterator<Item = &Task> {
         let parent = |it: &&Task| self.parent_of(it).map(|it| &self.tasks[it.task]);
         core::iter::successors(Some(&self.tasks[task]), parent)
     }
 
-    /// The task, and the sub-tasks of it that have not ended, however deep.
+    /// Returns the task and its open sub-tasks at any depth.
     pub fn parts(&self, task: TaskId) -> Vec<TaskId> {
         let mut parts = alloc::vec![task];
         let mut next = 0;
@@ -129,13 +130,13 @@ impl State {
         parts
     }
 
-    /// Whether its last attempt handed in anything new.
+    /// Returns whether its last attempt submitted changes.
     pub fn has_changed(&self, task: &Task) -> bool {
         let last = task.last_attempt().map(|it| &self.attempts[it]);
         last.is_some_and(|it| it.work.as_ref().is_some_and(|work| work.commit != it.base))
     }
 
-    /// Whose checkout the attempt works in: its own, unless it shares that of its parent.
+    /// Returns the attempt that owns the checkout: itself, unless it shares that of its parent.
     pub fn checkout_owner(&self, attempt: AttemptId) -> AttemptId {
         let above = |it: &AttemptId| {
             let task = &self.tasks[self.attempts[*it].task];
@@ -144,8 +145,8 @@ impl State {
         core::iter::successors(Some(attempt), above).last().expect("an attempt works somewhere")
     }
 
-    /// Whose checkout lends others for reading: the next one above that has one of its own, which is
-    /// removed at the end, and all that it lent with it.
+    /// Returns the ancestor that lends its readers a copy: the next one with its own checkout, with
+    /// which all copies are removed.
     pub fn lender(&self, attempt: AttemptId) -> AttemptId {
         let above = |it: &AttemptId| {
             let task = &self.tasks[self.attempts[*it].task];
@@ -154,12 +155,12 @@ impl State {
         core::iter::successors(Some(attempt), above).last().expect("an attempt works somewhere")
     }
 
-    /// The tasks of a plan and the sub-tasks of it that have not ended.
+    /// Returns the tasks of a plan and their open sub-tasks.
     pub fn units(&self, plan: &super::Plan) -> Vec<TaskId> {
         plan.tasks.iter().chain(&plan.subtasks).copied().collect()
     }
 
-    /// What the parent gets of a sub-task that has ended. It can be asked for again and again.
+    /// Returns the result of an ended sub-task. It can be read repeatedly.
     pub fn result_of(&self, task: TaskId) -> Option<SubtaskResult> {
         let task = self.tasks.get(task).filter(|it| it.status.has_ended())?;
         let last = task.last_attempt().map(|it| &self.attempts[it]);

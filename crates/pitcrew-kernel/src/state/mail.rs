@@ -1,6 +1,7 @@
-//! Messages that have not come to their end, in the order in which they are read.
+//! Open messages, in the order of reading.
 //!
-//! Every step is a look-up or a change in an ordered map, so it does not matter how many wait.
+//! Every step is a lookup or a change in an ordered map, so its cost does not depend on their
+//! number.
 
 use super::{State, Table};
 use alloc::{
@@ -14,55 +15,55 @@ use pitcrew_model::{
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mail {
-    /// The last that were sent, and all that have not ended. What has ended has no words any more.
-    pub posted: Table<MessageId, Posted>,
+    /// The last sent messages, and all open ones. Ended messages have no text.
+    pub posted: Table<MessageId, MessageState>,
     pub boxes: BTreeMap<TaskId, Mailbox>,
-    /// Who waits for answers of which other workers.
+    /// Which workers wait for answers of which other workers.
     pub asking: BTreeMap<WorkerId, BTreeMap<MessageId, WorkerId>>,
-    /// When those that wait are dropped.
+    /// When queued messages expire.
     pub expiries: BTreeSet<(Timestamp, MessageId)>,
-    /// Those that cannot stay as they are: a turn failed over them, or nobody will read them.
+    /// Messages that need a decision: a turn failed with them, or their reader is gone.
     pub stale: BTreeSet<MessageId>,
-    /// Questions that nobody will answer, with somebody who waits for that.
+    /// Questions that will not be answered, with a party that waits.
     pub unanswered: BTreeSet<MessageId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct MessageState {
     pub message: Message,
     pub status: MessageStatus,
-    /// Since when it presses its reader.
+    /// Since when it is treated as high.
     pub presses_at: Timestamp,
-    /// Turns that it was in.
+    /// The number of turns with it in the prompt.
     pub tries_count: u32,
-    /// Whose prompt it is in.
+    /// The worker whose prompt contains it.
     pub reader: Option<WorkerId>,
-    /// A question that whoever was asked has answered.
+    /// The question was answered.
     pub answered: bool,
 }
 
-/// What waits for whoever works on a task.
+/// The mailbox of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mailbox {
-    queue: BTreeSet<Place>,
+    queue: BTreeSet<QueuePosition>,
     pub delivered: BTreeSet<MessageId>,
-    /// What a person has said to earlier workers, the newest last.
+    /// The messages of a person to earlier workers, the newest last.
     pub said: VecDeque<String>,
     keys: VecDeque<String>,
     known: BTreeSet<String>,
 }
 
-/// Critical ones first; the others by the time from which they press.
-pub type Place = (bool, Timestamp, MessageId);
+/// The reading order: critical ones first, the others by the time from which they are high.
+pub type QueuePosition = (bool, Timestamp, MessageId);
 
-impl Posted {
-    pub fn place(&self) -> Place {
+impl MessageState {
+    pub fn place(&self) -> QueuePosition {
         (self.message.priority != Priority::Critical, self.presses_at, self.message.id)
     }
 }
 
 impl Mailbox {
-    /// What waits, in the order in which it is read.
+    /// Returns the queued messages in the order of reading.
     pub fn queued(&self) -> impl Iterator<Item = MessageId> {
         self.queue.iter().map(|it| it.2)
     }
@@ -75,18 +76,18 @@ impl Mailbox {
         self.known.contains(key)
     }
 
-    /// The earliest time from which something here presses.
+    /// Returns the earliest time from which a message here is high.
     pub fn presses_at(&self) -> Option<Timestamp> {
         let critical = self.queue.first().map(|it| it.1);
         let other = self.queue.range((true, Timestamp(0), MessageId(0))..).next().map(|it| it.1);
         critical.into_iter().chain(other).min()
     }
 
-    pub(crate) fn enqueue(&mut self, posted: &Posted) {
+    pub(crate) fn enqueue(&mut self, posted: &MessageState) {
         self.queue.insert(posted.place());
     }
 
-    pub(crate) fn dequeue(&mut self, posted: &Posted) {
+    pub(crate) fn dequeue(&mut self, posted: &MessageState) {
         self.queue.remove(&posted.place());
     }
 
@@ -102,7 +103,8 @@ impl Mailbox {
 }
 
 impl State {
-    /// The task whose mailbox a message is in. People and the orchestrator have none: they read at once.
+    /// Returns the task whose mailbox contains the messages of a party. People and the orchestrator
+    /// have none: they read at once.
     pub fn mailbox_of(&self, to: Party) -> Option<TaskId> {
         match to {
             Party::Worker(worker) => Some(self.attempts[self.workers[worker].attempt].task),
@@ -115,24 +117,24 @@ impl State {
         self.mail.boxes.get(&self.attempts[self.workers[worker].attempt].task)
     }
 
-    /// Whether something waits for the worker's next turn.
+    /// Returns whether a message waits for the worker's next turn.
     pub fn has_mail(&self, worker: WorkerId) -> bool {
         self.mailbox(worker).is_some_and(|it| it.unread_count() > 0)
     }
 
-    /// Whether the worker waits for the answer to this message.
+    /// Returns whether the worker waits for the answer to this message.
     pub fn is_asking(&self, worker: WorkerId, question: MessageId) -> bool {
         let is_query = || self.queries.routed.contains_key(&question);
         self.mail.asking.get(&worker).is_some_and(|it| it.contains_key(&question)) || is_query()
     }
 
-    /// Whom the worker waits for.
+    /// Returns the workers that this one waits for.
     pub fn waits_for(&self, worker: WorkerId) -> impl Iterator<Item = (MessageId, WorkerId)> {
         let asking = self.mail.asking.get(&worker).into_iter().flatten();
         asking.map(|it| (*it.0, *it.1)).chain(self.owners_asked(worker))
     }
 
-    /// What other workers ask this one, and wait for.
+    /// Returns the questions of other workers to this one.
     pub fn questions_to(&self, worker: WorkerId) -> impl Iterator<Item = &Message> {
         let mailbox = self.mailbox(worker).into_iter();
         let letters = mailbox.flat_map(|it| it.delivered.iter().copied().chain(it.queued()));
@@ -142,7 +144,7 @@ impl State {
         })
     }
 
-    /// What has to become of a message that cannot stay as it is, and why.
+    /// Returns the next status of a message that needs a decision, and why.
     pub fn message_verdict(&self, message: MessageId) -> Option<(MessageStatus, String)> {
         let it = &self.mail.posted[message];
         if it.status.has_ended() {
@@ -150,7 +152,7 @@ impl State {
         }
         let reader = it.reader.map(|it| &self.workers[it]);
         let is_over = reader.is_some_and(|it| it.turn.is_none() || it.status.has_ended());
-        // However its turn ended: whoever has said that it is done has read what it was told.
+        // A worker that has reported completion has read its messages, however its turn ended.
         if let Some(reader) = reader.filter(|_| is_over && !it.message.kind.is_asked())
             && self.attempts[reader.attempt].claim.is_some()
         {
@@ -169,12 +171,10 @@ impl State {
             let again = it.tries_count < limits::MESSAGE_TRIES_MAX;
             return match (is_over, again) {
                 (false, _) => None,
-                (true, true) => {
-                    Some((MessageStatus::Queued, "its turn did not end well".to_string()))
-                }
+                (true, true) => Some((MessageStatus::Queued, "its turn failed".to_string())),
                 (true, false) => {
                     let tries = it.tries_count;
-                    Some((MessageStatus::Dead, alloc::format!("{tries} turns did not end well")))
+                    Some((MessageStatus::Dead, alloc::format!("{tries} turns failed")))
                 }
             };
         }
@@ -185,7 +185,7 @@ impl State {
             return Some(if it.answered {
                 (MessageStatus::Processed, "it was answered".to_string())
             } else {
-                (MessageStatus::Dead, "nobody waits for the answer".to_string())
+                (MessageStatus::Dead, "its sender no longer waits".to_string())
             });
         }
         None

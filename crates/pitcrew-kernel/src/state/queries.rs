@@ -1,4 +1,4 @@
-//! Questions about code of others, and what their owners have said before.
+//! Queries about code outside a worker's region, and the kept answers of owners.
 
 use super::{Process, State, Table, Worker};
 use alloc::{
@@ -15,20 +15,19 @@ use pitcrew_model::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Queries {
     pub limits: QueryLimits,
-    /// All that were ever asked. What has ended has no words any more, but for the last of each
-    /// worker that lives.
+    /// All queries. Ended ones have no text, except the last ones of each live worker.
     pub asked: Table<QueryId, Query>,
     pub askers: BTreeMap<WorkerId, Asker>,
-    /// Which question each message to an owner puts.
+    /// The query of each message to an owner.
     pub routed: BTreeMap<MessageId, QueryId>,
-    /// Messages that owners have read and not answered in time.
+    /// Messages that owners have read but not answered in time.
     pub late: BTreeMap<MessageId, QueryId>,
     pub deadlines: BTreeSet<(Timestamp, QueryId)>,
-    /// Those that cannot stay as they are.
+    /// Queries that need a decision.
     pub due: BTreeSet<QueryId>,
-    /// What those of a plan have cost that have ended.
+    /// The cost of the ended queries of a plan.
     pub spent: BTreeMap<PlanId, u64>,
-    pub said: Said,
+    pub said: OwnerAnswers,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,18 +39,18 @@ pub struct Query {
     pub via: QueryVia,
     pub nonce: String,
     pub until: Timestamp,
-    /// The asker's turn in which it was asked.
+    /// The turn of the asker.
     pub turn: Option<EffectId>,
     pub stage: QueryStage,
-    /// What the index has said.
+    /// The answer of the index.
     pub oracle: Option<OracleAnswer>,
-    /// All owners that it was put to.
+    /// All owners that were asked.
     pub owners: Vec<WorkerId>,
-    /// What putting it to those before the last one has cost; in the end, all of it.
+    /// The cost at the owners before the last one; of an ended query, all of it.
     pub spent: u64,
     /// What the asker did not have to read, in tokens.
     pub saved: u64,
-    /// What the asker was told in the end.
+    /// The final answer.
     pub answer: String,
 }
 
@@ -62,42 +61,42 @@ pub enum QueryStage {
     Ended { outcome: QueryOutcome },
 }
 
-/// What one worker has asked.
+/// The queries of one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asker {
     pub open: BTreeSet<QueryId>,
-    /// The last that have ended, the newest last.
+    /// The last ended ones, the newest last.
     pub ended: VecDeque<QueryId>,
-    /// What it called them: an agent is read from its beginning when nobody was there.
+    /// Their nonces: after a restart the output of an agent is read from its beginning.
     pub nonces: BTreeSet<String>,
-    /// What those have cost that have ended.
+    /// The cost of the ended ones.
     pub spent: u64,
 }
 
-/// What owners have said, by name and place. Dies with an edit of theirs.
+/// The answers of owners, by name and path. An answer ends with a change of the owner's work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    answers: BTreeMap<(String, String), Saying>,
-    /// The oldest first.
+pub struct OwnerAnswers {
+    answers: BTreeMap<(String, String), OwnerAnswer>,
+    /// Oldest first.
     order: VecDeque<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct OwnerAnswer {
     pub owner: WorkerId,
     pub text: String,
-    /// The owner's checkout as it was kept last.
+    /// The last snapshot of the owner's checkout.
     pub version: Version,
 }
 
 pub type Version = (AttemptId, CommitId);
 
-impl Said {
-    pub fn get(&self, symbol: &str, path: &str) -> Option<&Saying> {
+impl OwnerAnswers {
+    pub fn get(&self, symbol: &str, path: &str) -> Option<&OwnerAnswer> {
         self.answers.get(&(symbol.into(), path.into()))
     }
 
-    pub(crate) fn keep(&mut self, symbol: &str, path: &str, saying: Saying) {
+    pub(crate) fn keep(&mut self, symbol: &str, path: &str, saying: OwnerAnswer) {
         let key: (String, String) = (symbol.into(), path.into());
         self.order.retain(|it| *it != key);
         if self.order.len() == limits::QUERY_ANSWERS_KEPT_MAX
@@ -119,12 +118,12 @@ impl Query {
         matches!(self.stage, QueryStage::Ended { .. })
     }
 
-    /// Where the answer would be.
+    /// Returns the likely path of the symbol.
     pub fn path(&self) -> Option<&str> {
         self.oracle.as_ref()?.owner_hint_path.as_deref()
     }
 
-    /// What an owner is asked.
+    /// Returns the question to an owner.
     pub fn question(&self) -> String {
         let context = if self.context.is_empty() { "none" } else { &self.context };
         alloc::format!(
@@ -134,12 +133,12 @@ impl Query {
         )
     }
 
-    /// About as many tokens as putting it to an owner costs.
+    /// Estimates the cost of asking an owner, in tokens.
     pub fn question_tokens(&self) -> u64 {
         about_tokens(self.question().len() as u64)
     }
 
-    /// What it may still come to cost, with what it has cost.
+    /// Returns the most that it may cost in total.
     pub fn reserved(&self) -> u64 {
         match self.stage {
             QueryStage::AtIndex | QueryStage::Ended { .. } => self.spent,
@@ -147,14 +146,14 @@ impl Query {
         }
     }
 
-    /// What putting it to one owner costs at most.
+    /// Returns the most that one owner may cost.
     pub fn asking_tokens_max(&self) -> u64 {
         self.question_tokens() + about_tokens(limits::QUERY_ANSWER_BYTES_MAX as u64)
     }
 }
 
 impl State {
-    /// The question of this name, if the worker asked it lately.
+    /// Returns the worker's recent query with this nonce.
     pub fn query_named(&self, worker: WorkerId, nonce: &str) -> Option<&Query> {
         let asker = self.queries.askers.get(&worker)?;
         let known = asker.open.iter().chain(&asker.ended).map(|it| &self.queries.asked[*it]);
@@ -166,7 +165,7 @@ impl State {
         asker.flat_map(|it| &it.open).map(|it| &self.queries.asked[*it])
     }
 
-    /// Whether an answer will stand in the worker's next prompt.
+    /// Returns whether the worker's next prompt will contain an answer.
     pub fn has_need(&self, worker: WorkerId) -> bool {
         self.open_queries(worker).any(|it| match it.via {
             QueryVia::Need | QueryVia::Question => true,
@@ -174,7 +173,7 @@ impl State {
         })
     }
 
-    /// The owners that the worker waits for.
+    /// Returns the owners that the worker waits for.
     pub fn owners_asked(&self, worker: WorkerId) -> impl Iterator<Item = (MessageId, WorkerId)> {
         self.open_queries(worker).filter_map(|it| match it.stage {
             QueryStage::AtOwner { owner, message } => Some((message, owner)),
@@ -182,7 +181,7 @@ impl State {
         })
     }
 
-    /// Whether a call of its turn waits for somebody else to answer.
+    /// Returns whether a call of its turn waits for an owner.
     pub fn asks_owner(&self, worker: &Worker) -> bool {
         let lives = worker.process == Process::Alive && self.attempts[worker.attempt].is_open();
         let waits = |it: &Query| {
@@ -192,15 +191,15 @@ impl State {
         lives && worker.turn.is_some() && self.open_queries(worker.id).any(waits)
     }
 
-    /// Whether its asker may hear how it ended: one that has given its slot away over a question of
-    /// this turn gets another one first.
+    /// Returns whether its end may reach the asker now: one that gave up its slot for a query of
+    /// this turn needs a slot first.
     pub fn is_query_told(&self, it: &Query) -> bool {
         let worker = &self.workers[it.worker];
         let is_parked = worker.status == WorkerStatus::WaitingInput && worker.turn.is_some();
         it.has_ended() && !(is_parked && worker.turn == it.turn)
     }
 
-    /// What is left of the budgets of a worker and of its plan.
+    /// Returns the remaining budgets of a worker and of its plan.
     pub fn query_tokens_left(&self, worker: WorkerId) -> (u64, u64) {
         let plan = self.plan_of(&self.attempts[self.workers[worker].attempt]).id;
         let reserved =
@@ -215,21 +214,21 @@ impl State {
         (worker_tokens.saturating_sub(asker), plan_tokens.saturating_sub(all))
     }
 
-    /// The owner's checkout as it was kept last.
+    /// Returns the last snapshot of the owner's checkout.
     pub fn version_of(&self, owner: WorkerId) -> Version {
         let attempt = &self.attempts[self.workers[owner].attempt];
         let kept = self.tasks[attempt.task].kept.last_of(attempt.id);
         (attempt.id, kept.map_or(&attempt.start, |it| &it.commit).clone())
     }
 
-    /// What an owner has said of this, as long as it holds.
-    pub fn said(&self, symbol: &str, path: &str) -> Option<&Saying> {
+    /// Returns a kept answer, as long as it is valid.
+    pub fn said(&self, symbol: &str, path: &str) -> Option<&OwnerAnswer> {
         let saying = self.queries.said.get(symbol, path)?;
         let attempt = &self.attempts[self.workers[saying.owner].attempt];
         (attempt.is_open() && self.version_of(saying.owner) == saying.version).then_some(saying)
     }
 
-    /// Whether `from` waits for `to`, for whatever answer or result, through however many others.
+    /// Returns whether `from` waits for `to`, directly or through others.
     pub fn is_waiting_for(&self, from: WorkerId, to: WorkerId) -> bool {
         let mut seen = BTreeSet::new();
         let mut next = vec![from];
@@ -248,14 +247,14 @@ impl State {
         false
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns whether the asker no longer waits.
     pub fn is_query_lost(&self, it: &Query) -> bool {
         let worker = &self.workers[it.worker];
         let is_over = worker.status.has_ended() || !self.attempts[worker.attempt].is_open();
         is_over || it.via == QueryVia::Tool && worker.turn != it.turn
     }
 
-    /// Whether a decision about it is due.
+    /// Returns whether it needs a decision.
     pub(crate) fn is_query_due(&self, it: &Query) -> bool {
         match it.stage {
             QueryStage::Ended { .. } => false,

@@ -1,4 +1,4 @@
-//! Which parts of the tree open attempts hold. Asking costs no more the more of them there are.
+//! The regions of open attempts. The cost of a lookup does not depend on their number.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Bound;
@@ -8,12 +8,12 @@ use pitcrew_model::RepoPath;
 pub struct Regions {
     keys: BTreeMap<Vec<RepoPath>, u32>,
     paths: Vec<Vec<RepoPath>>,
-    /// Paths that open attempts hold, with how many of them.
+    /// The paths that open attempts hold, with their number.
     held: BTreeMap<String, u32>,
 }
 
 impl Regions {
-    /// The number of a region: 0 for none, equal numbers for equal regions.
+    /// Returns the number of a region: 0 for none, equal numbers for equal regions.
     pub fn key(&mut self, region: &[RepoPath]) -> u32 {
         if region.is_empty() {
             return 0;
@@ -27,7 +27,7 @@ impl Regions {
         key
     }
 
-    /// Whether a task of this region would run beside an open attempt that overlaps it.
+    /// Returns whether a task of this region would overlap an open attempt.
     pub fn is_held(&self, key: u32) -> bool {
         self.paths_of(key).iter().any(|it| self.path_is_held(it.as_str()))
     }
@@ -52,7 +52,7 @@ impl Regions {
         paths_of(&self.paths, key)
     }
 
-    /// Somebody holds the path itself, a folder that it is in, or something below it.
+    /// Returns whether an attempt holds the path, a folder above it, or a path below it.
     fn path_is_held(&self, path: &str) -> bool {
         if self.held.is_empty() || path.is_empty() {
             return !self.held.is_empty();

@@ -1,4 +1,5 @@
-//! A map whose keys are counters: dense, ordered and looked up by position. The oldest rows may go.
+//! A map whose keys are counters: dense, ordered and indexed by position. The oldest rows may be
+//! dropped.
 
 use alloc::collections::VecDeque;
 use core::{marker::PhantomData, ops::Index};
@@ -23,7 +24,7 @@ counter!(PlanId, TaskId, AttemptId, WorkerId, RequestId, MessageId, QueryId);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table<K, V> {
     rows: VecDeque<V>,
-    /// The oldest rows that are gone.
+    /// The number of dropped rows.
     gone_count: u64,
     key: PhantomData<K>,
 }
@@ -35,7 +36,7 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Counter, V> Table<K, V> {
-    /// The id that the next row will have.
+    /// Returns the id of the next row.
     pub fn next_id(&self) -> K {
         K::from_number(self.gone_count + self.rows.len() as u64 + 1)
     }
@@ -54,12 +55,12 @@ impl<K: Counter, V> Table<K, V> {
         position.and_then(|it| self.rows.get_mut(it)).expect("a stored id has its row")
     }
 
-    /// Whether there was such a row, and it is gone.
+    /// Returns whether the row existed and was dropped.
     pub fn is_gone(&self, key: K) -> bool {
         (1..=self.gone_count).contains(&key.number())
     }
 
-    /// Forgets the oldest rows as long as that is wanted, and keeps so many.
+    /// Drops the oldest rows while `is_over` holds, but keeps `keep_count`.
     pub fn forget(&mut self, keep_count: usize, is_over: impl Fn(&V) -> bool) {
         while self.rows.len() > keep_count && self.rows.front().is_some_and(&is_over) {
             self.rows.pop_front();

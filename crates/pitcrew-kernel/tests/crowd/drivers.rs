@@ -1,4 +1,4 @@
-//! How drivers answer that could do what they were told.
+//! Successful results of drivers.
 
 use pitcrew_model::{
     CheckResult, CommitId, Effect, EffectId, EffectResult, Exit, FileChange, LandedAt, Landing,
@@ -13,7 +13,7 @@ pub fn exit(code: Option<i32>) -> Exit {
     Exit { code, signal: None, stderr: String::new() }
 }
 
-/// The result of a driver that could do what it was told.
+/// Returns the successful result of an effect.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of effect")]
 pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
     match effect {

@@ -1,4 +1,4 @@
-//! Thousands of tasks at the limits: more never run, and as many as may do.
+//! Thousands of tasks at the limits: the limits are reached and never exceeded.
 
 mod drivers;
 mod spawners;
@@ -55,7 +55,7 @@ fn plan() -> CreatePlan {
 struct Crowd {
     state: State,
     inputs: VecDeque<(Actor, InputBody)>,
-    /// Questions that nobody has answered yet.
+    /// Open questions.
     questions: Vec<RequestId>,
     now: u64,
     most: (usize, usize),
@@ -66,7 +66,7 @@ impl Crowd {
         self.inputs.push_back((Actor::Orchestrator, InputBody::Signal(signal)));
     }
 
-    /// Takes one input and checks the limits.
+    /// Processes one input and checks the limits.
     fn take(&mut self, (actor, body): (Actor, InputBody)) {
         let input = Input { at: Timestamp(self.now), actor, body };
         let step = step(&mut self.state, &input).expect("nothing is rejected here");
@@ -77,7 +77,8 @@ impl Crowd {
         }
         for (id, effect) in step.effects {
             if let Effect::Prompt { worker, .. } = &effect {
-                // One of seven agents ends in its task's first attempt, one of five asks something.
+                // One of seven agents exits in the first attempt of its task, one of five asks
+                // something.
                 let number = self.state.attempts[AttemptId(worker.0)].number;
                 if number == 1 && worker.0.is_multiple_of(7) {
                     let exit = drivers::exit(Some(1));
@@ -99,7 +100,7 @@ impl Crowd {
 }
 
 fn agent(worker: WorkerId, turns_count: u32) -> (Actor, InputBody) {
-    // Worker and attempt are opened together and have the same number.
+    // A worker and its attempt are opened together and have the same number.
     let attempt = AttemptId(worker.0);
     let command = if worker.0.is_multiple_of(5) && turns_count == 1 {
         Command::Notify {
@@ -120,8 +121,8 @@ fn agent(worker: WorkerId, turns_count: u32) -> (Actor, InputBody) {
     (Actor::Worker(worker), InputBody::Command(command))
 }
 
-/// S4-127: however many tasks wait, fail and ask, there are never more slots taken than there are
-/// and never more processes than may live; and both limits are reached.
+/// S4-127: with any number of tasks that wait, fail and ask, the slots and the live processes stay
+/// within their limits, and both limits are reached.
 #[test]
 fn two_thousand_tasks_stay_within_the_limits() {
     let state =
@@ -138,14 +139,14 @@ fn two_thousand_tasks_stay_within_the_limits() {
         if let Some(input) = crowd.inputs.pop_front() {
             crowd.take(input);
         } else if crowd.questions.is_empty() {
-            // What failed waits for its time.
+            // Failed tasks wait for their back-off.
             crowd.now += 10_000;
             crowd.take((Actor::Orchestrator, InputBody::Tick));
             if crowd.inputs.is_empty() {
                 break;
             }
         } else {
-            // People answer when nothing else moves: everybody who asked lives until then.
+            // People answer when nothing else moves: all askers live until then.
             for request in std::mem::take(&mut crowd.questions) {
                 let answer = Command::AnswerQuestion { request, text: "this".into() };
                 crowd.inputs.push_back((Actor::Person, InputBody::Command(answer)));

@@ -1,11 +1,11 @@
-//! Fifty workers hand out as much as they can, and more.
+//! Fifty workers that create as many sub-tasks as they can, and more.
 
 use crate::drivers;
 use pitcrew_kernel::{Attempt, State, step};
 use pitcrew_model::{
     Actor, AgentRef, AttemptId, Claim, Command, Effect, Input, InputBody, PlanId, PlanStatus,
     Rejection, Signal, SubtaskKind, SubtaskSpec, TaskStatus, TaskWork, Timestamp, WorkerId,
-    Workspace, limits,
+    WorkspaceMode, limits,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -47,7 +47,7 @@ impl Crew {
         self.check();
     }
 
-    /// In its first turn everybody hands out too much; in the next one it is done.
+    /// In its first turn each worker creates too many; in the next one it is done.
     fn work(&mut self, worker: WorkerId) {
         let attempt = AttemptId(worker.0);
         let task = &self.state.tasks[self.state.attempts[attempt].task];
@@ -67,7 +67,7 @@ impl Crew {
             let subtasks = (0..*count).map(|it| subtask(words(it))).collect();
             self.by_worker(worker, spawn(attempt, subtasks));
         }
-        // Refused while others work for it: then it is asked again when they have ended.
+        // Rejected while its sub-tasks run: it reports again when they have ended.
         let (claim, summary, output) = (Claim::Success, "done".into(), None);
         self.by_worker(worker, Command::CompleteTask { attempt, claim, summary, output });
     }
@@ -95,7 +95,7 @@ fn subtask(prompt: String) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt },
         expected_output: String::new(),
         model: None,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
@@ -118,8 +118,8 @@ fn name(rejection: &Rejection) -> &'static str {
     }
 }
 
-/// S4-120, S4-127, S4-128: whatever fifty of them ask for at once, every limit holds, each refusal
-/// says which, and all of them come to their end.
+/// S4-120, S4-127, S4-128: with fifty parallel spawners every limit holds, each rejection names its
+/// limit, and all of them end.
 #[test]
 fn fifty_spawners_stay_within_every_limit() {
     let state =

@@ -1,4 +1,4 @@
-//! What waits for a person before it runs.
+//! Approvals.
 
 use crate::script::check;
 use expect_test::expect;
@@ -19,14 +19,14 @@ fn a_denied_plan_is_cancelled() {
               task-1 pending -> cancelled (cancelled)
               task-2 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already denied; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
 
 /// S0-010: only the approval starts a plan.
 #[test]
-fn a_retry_is_no_way_around_the_approval() {
+fn a_retry_does_not_bypass_the_approval() {
     check(
         "
             ~ plan demo ask | a | b
@@ -64,9 +64,9 @@ fn only_a_person_decides() {
             > self-answer request-1 yes
               rejected: only a person may decide request-1
             > answer request-1 yes
-              rejected: request-1 is no question: use `pitcrew approve request-1` or `pitcrew deny request-1`
+              rejected: request-1 is not a question: use `pitcrew approve request-1` or `pitcrew deny request-1`
             > approve request-7
-              rejected: there is no request-7; `pitcrew inbox` lists what waits
+              rejected: there is no request-7; `pitcrew inbox` lists the open requests
         "#]],
     );
 }

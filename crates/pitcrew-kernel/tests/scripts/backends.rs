@@ -1,10 +1,10 @@
-//! What is wrong with a backend is not found out task by task.
+//! A broken backend fails all of its waiting tasks at once.
 
 use crate::script::{Script, check};
 use expect_test::expect;
 
 #[test]
-fn without_a_login_the_tasks_of_that_backend_that_have_not_started_fail_with_the_first() {
+fn a_missing_login_fails_the_waiting_tasks_of_the_backend() {
     check(
         "
             ~ slots 1
@@ -41,7 +41,7 @@ fn without_a_login_the_tasks_of_that_backend_that_have_not_started_fail_with_the
 }
 
 #[test]
-fn a_program_that_is_missing_is_looked_for_once() {
+fn a_missing_program_fails_the_waiting_tasks_of_the_backend() {
     check(
         "
             ~ slots 1
@@ -52,11 +52,11 @@ fn a_program_that_is_missing_is_looked_for_once() {
         ",
         &expect![[r#"
             > fail-start worker-1 missing claude
-              attempt-1 ended: failed (agent `claude` cannot be started: not found)
-              worker-1 starting -> failed (agent `claude` cannot be started: not found)
+              attempt-1 ended: failed (cannot start agent `claude`: not found)
+              worker-1 starting -> failed (cannot start agent `claude`: not found)
               => stop worker-1
-              task-1 starting -> failed (agent `claude` cannot be started: not found)
-              task-2 queued -> failed (agent `claude` cannot be started: not found)
+              task-1 starting -> failed (cannot start agent `claude`: not found)
+              task-2 queued -> failed (cannot start agent `claude`: not found)
               task-3 queued -> starting (a slot is free)
               attempt-2 opened: task-3 #1 from base
               => prepare checkout attempt-2
@@ -64,9 +64,9 @@ fn a_program_that_is_missing_is_looked_for_once() {
     );
 }
 
-/// It has more time than an agent, and the next attempt knows.
+/// A model gets a longer back-off than an agent, and the next prompt has the reason.
 #[test]
-fn a_model_that_fails_is_tried_again_and_never_called_unfinished() {
+fn a_failed_model_call_is_retried_and_is_not_a_missing_completion() {
     let mut script = Script::default();
     let transcript = script.run(
         "
@@ -107,9 +107,9 @@ fn a_model_that_fails_is_tried_again_and_never_called_unfinished() {
     assert!(prompt.contains("the model failed: overloaded, try later"), "{prompt}");
 }
 
-/// What a prompt quotes is never an order for an agent that was started for words.
+/// A quoted text is never executed by an agent that was started for prompts.
 #[test]
-fn only_words_are_for_the_model_of_the_built_in_agent() {
+fn only_prompts_go_to_the_model_of_the_built_in_agent() {
     check(
         "
             ~ plan demo | words agent=builtin | order agent=builtin command=make
@@ -128,7 +128,7 @@ fn only_words_are_for_the_model_of_the_built_in_agent() {
     );
 }
 
-/// S4-005: one task may have another model than the next, and only those that want the same fail.
+/// S4-005: tasks may name different models, and only those with the same one fail.
 #[test]
 fn a_model_that_is_not_offered_fails_the_tasks_that_name_it() {
     check(

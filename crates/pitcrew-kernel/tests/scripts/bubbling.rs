@@ -1,9 +1,9 @@
-//! A sub-task asks: its parent decides what it holds, then the matrix, then a person.
+//! Permission requests of sub-tasks: decided by the parent, then the matrix, then a person.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-042, S4-044: what the matrix and the plan allow, a sub-task has from its parent.
+/// S4-042, S4-044: a sub-task inherits what the matrix and the plan allow its parent.
 #[test]
 fn a_subtask_inherits_the_level_of_its_parent() {
     check(
@@ -32,10 +32,10 @@ fn a_subtask_inherits_the_level_of_its_parent() {
     );
 }
 
-/// S4-043, S4-045, S4-050, S4-051, S4-049: what its parent does not hold goes on to a person, and
-/// the way is on record.
+/// S4-043, S4-045, S4-050, S4-051, S4-049: a permission that the parent lacks goes to a person, and
+/// each step is recorded.
 #[test]
-fn what_the_parent_does_not_hold_goes_to_a_person() {
+fn a_permission_that_the_parent_lacks_goes_to_a_person() {
     check(
         "
             ~ slots 3
@@ -53,15 +53,15 @@ fn what_the_parent_does_not_hold_goes_to_a_person() {
         &expect![[r#"
             > permit worker-2 execute make
               request-1: may it execute make?
-              request-1 requested -> at_orchestrator (task-1 would have to ask for it too)
+              request-1 requested -> at_orchestrator (task-1 lacks this permission too)
               request-1 at_orchestrator -> at_user (the rule is ask_user)
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
             > child attempt-1 approve request-1
-              rejected: request-1 is at_user: it is not yours to decide
+              rejected: request-1 is at_user: you cannot decide it
             > child attempt-2 approve request-1
-              rejected: request-1 is not a request of a sub-task of yours
+              rejected: request-1 is not a request of one of your sub-tasks
             > child attempt-1 approve request-9
-              rejected: there is no request-9; `pitcrew inbox` lists what waits
+              rejected: there is no request-9; `pitcrew inbox` lists the open requests
             > approve request-1
               request-1 at_user -> approved
               worker-2 waiting_permission -> running (a slot is free)
@@ -70,8 +70,8 @@ fn what_the_parent_does_not_hold_goes_to_a_person() {
     );
 }
 
-/// S4-043, S4-047, S4-051: what a person has allowed the parent, the parent may allow its own
-/// sub-tasks: all at once, and nothing beyond.
+/// S4-043, S4-047, S4-051: a parent may pass on what a person granted it: to all its sub-tasks at
+/// once, and nothing more.
 #[test]
 fn a_parent_decides_what_it_holds_in_a_batch() {
     check(
@@ -96,14 +96,14 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-3 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > permit worker-4 execute make
               request-3: may it execute make?
-              request-3 requested -> at_parent (task-1 may do the same itself)
-              worker-4 running -> waiting_permission (it asks for permission)
+              request-3 requested -> at_parent (task-1 has this permission)
+              worker-4 running -> waiting_permission (it requests a permission)
             > child attempt-2 approve request-2
-              rejected: request-2 is not a request of a sub-task of yours
+              rejected: request-2 is not a request of one of your sub-tasks
             > child attempt-1 approve request-2 request-3
               request-2 at_parent -> approved
               request-3 at_parent -> approved
@@ -112,12 +112,12 @@ fn a_parent_decides_what_it_holds_in_a_batch() {
               worker-4 waiting_permission -> running (a slot is free)
               => answer worker-4, call execute make: yes
             > child attempt-1 deny request-2
-              rejected: request-2 is approved: it is not yours to decide
+              rejected: request-2 is approved: you cannot decide it
         "#]],
     );
 }
 
-/// S4-016: a grant that is revoked is not handed down; a parent that is refused nothing may refuse.
+/// S4-016: a revoked grant is not passed on; a parent may deny anything.
 #[test]
 fn a_parent_never_allows_more_than_it_holds() {
     check(
@@ -138,7 +138,7 @@ fn a_parent_never_allows_more_than_it_holds() {
         ",
         &expect![[r#"
             > child attempt-1 approve
-              rejected: you cannot allow request-2: you would have to ask for command_execution yourself
+              rejected: you cannot approve request-2: you need permission for command_execution yourself
             > child attempt-1 deny
               request-2 at_parent -> denied
               worker-2 waiting_permission -> running (a slot is free)
@@ -147,9 +147,9 @@ fn a_parent_never_allows_more_than_it_holds() {
     );
 }
 
-/// S4-046: nobody is asked for what the parent holds, where the limits say so.
+/// S4-046: permissions of the parent are inherited without a request, if the limits say so.
 #[test]
-fn what_a_parent_holds_is_handed_down_where_the_limits_say_so() {
+fn permissions_of_the_parent_are_inherited_if_the_limits_say_so() {
     check(
         "
             ~ slots 3
@@ -170,15 +170,14 @@ fn what_a_parent_holds_is_handed_down_where_the_limits_say_so() {
               => answer worker-2, call execute make: yes
             > permit worker-2 execute make x
               request-2: may it execute make x?
-              request-2 requested -> at_orchestrator (task-1 would have to ask for it too)
+              request-2 requested -> at_orchestrator (task-1 lacks this permission too)
               request-2 at_orchestrator -> at_user (the rule is ask_user)
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
 
-/// S4-048: a parent that waits is answered early, so that it can decide; one that does not is passed
-/// over.
+/// S4-048: a waiting parent is woken to decide; a request to any other parent moves on.
 #[test]
 fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
     check(
@@ -199,12 +198,12 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
         &expect![[r#"
             > permit worker-2 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-2 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-2 running -> waiting_permission (it requests a permission)
               worker-1 waiting_subtasks -> running (a slot is free)
               worker-1 is answered: one of them asks it; subtask-2 go on
             > tick +60s
-              request-2 at_parent -> at_orchestrator (its parent has not answered)
+              request-2 at_parent -> at_orchestrator (its parent did not decide in time)
               request-2 at_orchestrator -> at_user (the rule is ask_user)
             > approve request-2
               request-2 at_user -> approved
@@ -214,9 +213,9 @@ fn a_waiting_parent_is_woken_and_a_silent_one_is_passed_over() {
     );
 }
 
-/// In somebody else's checkout a sub-task changes nothing but what it was given for that.
+/// In a borrowed checkout a sub-task may change only its target files.
 #[test]
-fn a_subtask_changes_nothing_that_is_not_its_own() {
+fn a_subtask_changes_only_its_target_files() {
     check(
         "
             ~ slots 3
@@ -237,9 +236,9 @@ fn a_subtask_changes_nothing_that_is_not_its_own() {
     );
 }
 
-/// A parent without a slot, for which somebody else has decided meanwhile, waits on for the result.
+/// A parent without a slot keeps waiting for the result if the request was decided meanwhile.
 #[test]
-fn a_parent_is_not_woken_for_what_is_decided() {
+fn a_parent_is_not_woken_for_a_decided_request() {
     check(
         "
             ~ slots 2
@@ -262,8 +261,8 @@ fn a_parent_is_not_woken_for_what_is_decided() {
         &expect![[r#"
             > permit worker-3 execute make
               request-2: may it execute make?
-              request-2 requested -> at_parent (task-1 may do the same itself)
-              worker-3 running -> waiting_permission (it asks for permission)
+              request-2 requested -> at_parent (task-1 has this permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > approve request-2
               request-2 at_parent -> approved
             > slots 9

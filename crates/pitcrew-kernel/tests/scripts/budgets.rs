@@ -1,11 +1,11 @@
-//! What tasks and plans may use: a word when little is left, and a person is asked at the end.
+//! Caps: a warning when little is left, and a request to a person at the end.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-009: the turn is interrupted, the work kept, and a person grants as much once more.
+/// S0-009: the turn is interrupted, the work is saved, and a person grants the same amount again.
 #[test]
-fn a_task_that_reaches_its_cap_waits_for_a_person_and_goes_on_when_more_is_granted() {
+fn a_task_at_its_cap_waits_for_a_person_and_continues_after_a_grant() {
     check(
         "
             ~ slots 1
@@ -63,7 +63,7 @@ fn a_task_that_reaches_its_cap_waits_for_a_person_and_goes_on_when_more_is_grant
 }
 
 #[test]
-fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
+fn a_denied_grant_ends_the_attempt_and_saves_its_work() {
     check(
         "
             ~ plan demo | a tokens=100
@@ -81,10 +81,10 @@ fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
         &expect![[r#"
             > deny request-1 enough
               request-1 at_user -> denied (enough)
-              attempt-1 ended: failed (task-1 has used 100 of 100 tokens, and no more was granted)
-              worker-1 waiting_permission -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_permission -> failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (task-1 has used 100 of 100 tokens, and no more was granted)
+              task-1 running -> failed (task-1 has used 100 of 100 tokens, and the cap was not raised)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > turn worker-1 cancelled using 100
               nothing
@@ -104,14 +104,14 @@ fn a_person_who_grants_no_more_ends_the_attempt_and_its_work_is_kept() {
               attempt-2 opened: task-1 #2 from saved-1, judged against base
               => prepare checkout attempt-2
             > approve request-2
-              rejected: request-2 is approved already; `pitcrew inbox` lists what waits
+              rejected: request-2 is already approved; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
 
-/// Whatever runs is parked, nothing starts, and our own commands go on.
+/// All workers are parked, nothing starts, and commands continue.
 #[test]
-fn a_plan_that_reaches_its_cap_stops_all_its_workers_with_one_question() {
+fn a_plan_at_its_cap_stops_all_its_workers_with_one_request() {
     check(
         "
             ~ slots 3
@@ -151,7 +151,7 @@ fn a_plan_that_reaches_its_cap_stops_all_its_workers_with_one_question() {
 }
 
 #[test]
-fn a_plan_that_is_granted_no_more_ends_what_would_use_more() {
+fn a_denied_grant_for_a_plan_ends_what_would_use_more() {
     check(
         "
             ~ slots 2
@@ -172,19 +172,19 @@ fn a_plan_that_is_granted_no_more_ends_what_would_use_more() {
               request-1: plan-1 has used 100 of 100 tokens: as much once more?
             > deny request-1
               request-1 at_user -> denied
-              attempt-1 ended: failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              worker-1 waiting_permission -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_permission -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              task-3 queued -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
-              task-4 pending -> failed (plan-1 has used 100 of 100 tokens, and no more was granted)
+              task-1 running -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              task-3 queued -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
+              task-4 pending -> failed (plan-1 has used 100 of 100 tokens, and the cap was not raised)
             > turn worker-2
               => stop worker-2
         "#]],
     );
 }
 
-/// Also what was used by attempts before counts, and by turns that told nothing until their end.
+/// The usage of earlier attempts counts, and of turns that reported nothing until their end.
 #[test]
 fn no_attempt_begins_over_the_cap() {
     check(
@@ -200,10 +200,10 @@ fn no_attempt_begins_over_the_cap() {
         ",
         &expect![[r#"
             > turn worker-1 error broken using 150
-              attempt-1 ended: failed (protocol: broken)
-              worker-1 running -> failed (protocol: broken)
+              attempt-1 ended: failed (protocol error: broken)
+              worker-1 running -> failed (protocol error: broken)
               => stop worker-1
-              task-1 running -> pending (protocol: broken; again at 77 ms)
+              task-1 running -> pending (protocol error: broken; again at 77 ms)
               request-1: task-1 has used 150 of 100 tokens: as much once more?
             > stopped worker-1
               => save work of attempt-1
@@ -250,9 +250,9 @@ fn an_agent_that_is_ready_over_the_cap_gets_no_turn() {
     );
 }
 
-/// Even where it has asked something before it was told what to do.
+/// Even if it asked something before its first prompt.
 #[test]
-fn an_agent_that_is_ready_over_the_cap_is_told_its_task_first() {
+fn an_agent_that_is_ready_over_the_cap_starts_with_its_task() {
     check(
         "
             ~ plan demo tokens=100 | a | b
@@ -282,7 +282,7 @@ fn an_agent_that_is_ready_over_the_cap_is_told_its_task_first() {
 }
 
 #[test]
-fn nobody_is_asked_for_the_sake_of_a_worker_that_is_done() {
+fn a_finished_worker_causes_no_request_for_more() {
     check(
         "
             ~ plan demo | a tokens=100
@@ -304,7 +304,7 @@ fn nobody_is_asked_for_the_sake_of_a_worker_that_is_done() {
 }
 
 #[test]
-fn a_request_for_more_goes_with_what_it_was_for() {
+fn a_request_for_more_is_withdrawn_with_its_worker() {
     check(
         "
             ~ plan demo tokens=100 | a
@@ -357,13 +357,13 @@ fn no_agent_grants_itself_more() {
             > self-approve request-1
               rejected: only a person may decide request-1
             > answer request-1 yes
-              rejected: request-1 is no question: use `pitcrew approve request-1` or `pitcrew deny request-1`
+              rejected: request-1 is not a question: use `pitcrew approve request-1` or `pitcrew deny request-1`
         "#]],
     );
 }
 
 #[test]
-fn an_agent_that_does_not_care_to_be_interrupted_at_its_cap_is_tried_again() {
+fn an_agent_that_ignores_the_interruption_at_its_cap_is_retried() {
     check(
         "
             ~ plan demo | a tokens=100 attempts=1
@@ -378,10 +378,10 @@ fn an_agent_that_does_not_care_to_be_interrupted_at_its_cap_is_tried_again() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 waiting_permission -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 waiting_permission -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s
@@ -396,7 +396,7 @@ fn an_agent_that_does_not_care_to_be_interrupted_at_its_cap_is_tried_again() {
 }
 
 #[test]
-fn a_call_that_was_allowed_waits_for_the_cap_too() {
+fn an_approved_call_waits_for_the_cap_too() {
     check(
         "
             ~ plan demo tokens=100 | a | b
@@ -411,7 +411,7 @@ fn a_call_that_was_allowed_waits_for_the_cap_too() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > uses worker-2 100
               worker-2 has used 50 + 50 tokens, 0 cached, $0.00
               worker-2 running -> waiting_permission (plan-1 has used 100 of 100 tokens)
@@ -427,9 +427,9 @@ fn a_call_that_was_allowed_waits_for_the_cap_too() {
     );
 }
 
-/// The grant comes before the agent has ended its turn, and ends it badly.
+/// The grant comes before the agent has ended its turn, and the turn ends badly.
 #[test]
-fn more_that_is_granted_at_once_is_used_when_the_interrupted_turn_is_over() {
+fn an_early_grant_is_used_after_the_interrupted_turn() {
     check(
         "
             ~ plan demo | a tokens=100
@@ -449,7 +449,7 @@ fn more_that_is_granted_at_once_is_used_when_the_interrupted_turn_is_over() {
     );
 }
 
-/// It is over its cap with its last words: what it still waits for is answered.
+/// The report exceeds the cap: open calls are still answered.
 #[test]
 fn a_worker_that_is_done_may_finish_over_its_cap() {
     check(

@@ -1,11 +1,11 @@
-//! Cancel, from every state, and what is left behind.
+//! Cancelling, from every state, and what remains.
 
 use crate::script::check;
 use expect_test::expect;
 
 /// S0-132, S1-014: pending and queued.
 #[test]
-fn a_task_that_waits_is_cancelled_at_once() {
+fn a_waiting_task_is_cancelled_at_once() {
     check(
         "
             ~ slots 1
@@ -21,7 +21,7 @@ fn a_task_that_waits_is_cancelled_at_once() {
             > cancel task-3
               task-3 pending -> cancelled (cancelled)
             > cancel task-2
-              rejected: task-2 is cancelled already; `pitcrew retry task-2` takes it up again
+              rejected: task-2 is already cancelled; `pitcrew retry task-2` starts it again
         "#]],
     );
 }
@@ -87,7 +87,7 @@ fn cancel_while_the_agent_starts() {
     );
 }
 
-/// S0-132: while running. Dependents are blocked, and the work is kept.
+/// S0-132: while running. Dependents are blocked, and the work is saved.
 #[test]
 fn cancel_while_it_runs() {
     check(
@@ -139,7 +139,7 @@ fn cancel_while_it_waits_for_an_answer() {
               task-1 running -> cancelled (cancelled by person)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > answer request-1 this
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -252,7 +252,7 @@ fn cancel_while_it_waits_to_be_verified() {
 }
 
 #[test]
-fn what_is_being_integrated_is_not_cancelled() {
+fn a_task_that_is_being_integrated_is_not_cancelled() {
     check(
         "
             ~ plan demo | a
@@ -267,7 +267,7 @@ fn what_is_being_integrated_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is being integrated and cannot be cancelled any more; it is completed in a moment
+              rejected: task-1 is being integrated and can no longer be cancelled
             > cancel plan-1
               plan-1 active -> cancelled (cancelled)
             > integrated attempt-1
@@ -277,7 +277,7 @@ fn what_is_being_integrated_is_not_cancelled() {
     );
 }
 
-/// Although its task is integrating again when the old result comes.
+/// Even though its task is integrating again when the old result comes.
 #[test]
 fn a_cancelled_attempt_is_never_integrated() {
     check(
@@ -327,7 +327,7 @@ fn a_completed_task_is_not_cancelled() {
         ",
         &expect![[r#"
             > cancel task-1
-              rejected: task-1 is completed and integrated, so there is nothing to cancel
+              rejected: task-1 is completed and integrated and cannot be cancelled
             > cancel task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],
@@ -335,7 +335,7 @@ fn a_completed_task_is_not_cancelled() {
 }
 
 #[test]
-fn what_ended_badly_can_still_be_cancelled() {
+fn a_failed_task_can_still_be_cancelled() {
     check(
         "
             ~ plan demo | a attempts=1 | b after a | c
@@ -365,9 +365,9 @@ fn what_ended_badly_can_still_be_cancelled() {
     );
 }
 
-/// S0-132, S1-014: all states at once; what is completed stays.
+/// S0-132, S1-014: all states at once; completed tasks stay.
 #[test]
-fn a_cancelled_plan_takes_everything_with_it() {
+fn cancelling_a_plan_cancels_all_its_tasks() {
     check(
         "
             ~ plan demo | a | b | c after a | d
@@ -395,9 +395,9 @@ fn a_cancelled_plan_takes_everything_with_it() {
             > stopped worker-1
               => save work of attempt-1
             > cancel plan-1
-              rejected: plan-1 is cancelled already; to begin it anew, run its file again
+              rejected: plan-1 is already cancelled; to start over, run its file again
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
         "#]],
     );
 }
@@ -416,7 +416,7 @@ fn a_plan_is_cancelled_before_it_runs() {
               plan-1 awaiting_approval -> cancelled (cancelled)
               task-1 pending -> cancelled (cancelled)
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -477,12 +477,12 @@ fn results_count_once() {
               attempt-1 opened: task-1 #1 from base
               => prepare checkout attempt-1
             > repeat
-              rejected: effect-5 is not open: its result came before
+              rejected: effect-5 is not open: it already has a result
             > checkout attempt-1
               worker-1 created -> starting
               => start agent worker-1
             > repeat
-              rejected: effect-9 is not open: its result came before
+              rejected: effect-9 is not open: it already has a result
         "#]],
     );
 }

@@ -1,11 +1,11 @@
-//! A person's own agent: it drives plans, and hands out parts of its work like others.
+//! Outside clients: they drive plans, and create sub-tasks.
 
 use crate::script::check;
 use expect_test::expect;
-use pitcrew_kernel::reach;
-use pitcrew_model::{Stay, WorkerId};
+use pitcrew_kernel::worker_access;
+use pitcrew_model::{CheckoutRole, WorkerId};
 
-/// A call whose answer was lost is made again, and carried out once.
+/// A call is repeated after its answer was lost, and carried out once.
 #[test]
 fn a_call_of_a_client_is_carried_out_once() {
     check(
@@ -30,14 +30,14 @@ fn a_call_of_a_client_is_carried_out_once() {
               plan-1 awaiting_approval -> cancelled (cancelled)
               task-1 pending -> cancelled (cancelled)
             > client once n4 approve request-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
         "#]],
     );
 }
 
-/// S1-041: an agent that works for no plan has sub-tasks, and these have none.
+/// S1-041: an outside client has sub-tasks, and these have none.
 #[test]
-fn a_standalone_agent_hands_out_one_level() {
+fn a_standalone_agent_has_one_level_of_subtasks() {
     check(
         "
             client once n1 spawn | look | write on=src/a
@@ -55,22 +55,21 @@ fn a_standalone_agent_hands_out_one_level() {
               task-2 = 2 Do write.
               plan-1 holds subtask-1, subtask-2 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > client once n1 spawn | look | write on=src/a
               nothing
             > spawn attempt-1 | deeper
-              rejected: a sub-task of yours would be at depth 2, and 1 is the deepest there may be: do this part yourself
+              rejected: the sub-task would be at depth 2, and the limit is 1; do this part yourself
             > work task-1
               task-1 integrating -> completed
         "#]],
     );
 }
 
-/// S1-041: what the settings say of every plan holds for what such an agent hands out: what it may
-/// cost, and what nobody may change.
+/// S1-041: the settings for every plan apply to the sub-tasks of a client: caps and denied paths.
 #[test]
-fn the_rules_of_the_house_hold_for_a_standalone_agent() {
+fn the_house_rules_apply_to_a_standalone_agent() {
     check(
         "
             client spawn denied=infra | write on=infra/main.tf
@@ -82,13 +81,13 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
         ",
         &expect![[r#"
             > client spawn denied=infra | write on=infra/main.tf
-              rejected: sub-task 1 would change infra/main.tf, and `infra` is denied to every task: give it other files
+              rejected: sub-task 1 would change infra/main.tf, but no task may change `infra`; name other files
             > client spawn denied=infra tokens=100 | write isolated on=src/a
               plan-1 = client: Do write.
               task-1 = 1 Do write.
               plan-1 holds subtask-1 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > show prompt worker-1
               | # Task 1 Do write. (task-1, attempt 1)
@@ -96,18 +95,27 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
               | Do write.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: src/a. What you change elsewhere is refused, and the attempt fails.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: src/a. Changes elsewhere are refused, and the attempt fails.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
               |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | ## Code outside your region
+              | Do not read files outside your region. Look up what you need instead: it is free.
+              | For a type, a function or a constant, call `a2a_query` with its name as `symbol` and the import line or the path as `context`.
+              | You get its signature, its fields and its location.
+              | If you do not have this tool, write a line `NEED: NAME from PATH` outside of code blocks and end your turn. The answer is in your next prompt.
               |
               | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              | When the task is done, call `orchestrator_complete_task` with a `summary` of what you changed.
+              | If you finished only part of it, add `"outcome": "partial"` and say what is missing.
+              | If it cannot be done, add `"outcome": "failed"` and say why.
+              | If you do not have this tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'
+              | Do not just end your turn: without this call the task is not done.
               |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              | If you need a person to decide something, call `a2a_notify_orchestrator` with kind `question`, then end your turn.
+              | The answer is in your next prompt.
             > uses worker-1 200
               worker-1 has used 100 + 100 tokens, 0 cached, $0.00
               worker-1 running -> waiting_permission (plan-1 has used 200 of 100 tokens)
@@ -117,9 +125,9 @@ fn the_rules_of_the_house_hold_for_a_standalone_agent() {
     );
 }
 
-/// Who only reads has a checkout of its own there, and nothing that it changes is taken from it.
+/// A reader has its own checkout there, and none of its changes is accepted.
 #[test]
-fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
+fn changes_of_a_standalone_reader_are_refused() {
     check(
         "
             client spawn | look | write isolated
@@ -134,7 +142,7 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
               task-2 = 2 Do write.
               plan-1 holds subtask-1, subtask-2 of a client
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (sub-tasks are handed out)
+              plan-1 awaiting_approval -> active (its sub-tasks were created)
               => prepare plan-1
             > show prompt worker-1
               | # Task 1 Do look. (task-1, attempt 1)
@@ -142,27 +150,34 @@ fn what_a_reader_of_a_standalone_agent_changes_is_refused() {
               | Do look.
               |
               | ## Where you work
-              | You are in /checkouts/attempt-1. Change nothing: whatever you leave changed there is refused, and the attempt fails. What you find out goes into your summary.
+              | You are in /checkouts/attempt-1.
+              | Do not change files: if you leave a change, it is refused and the attempt fails.
+              | Report what you find in your summary.
               |
               | ## How to finish
-              | When the task is done, call the tool `orchestrator_complete_task` with a `summary` of what you changed. If only a part could be done, add `"outcome": "partial"`; if it cannot be done, `"outcome": "failed"` and say why. Without the tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'. Ending your turn is not enough: without this call the task counts as not done.
+              | When the task is done, call `orchestrator_complete_task` with a `summary` of what you changed.
+              | If you finished only part of it, add `"outcome": "partial"` and say what is missing.
+              | If it cannot be done, add `"outcome": "failed"` and say why.
+              | If you do not have this tool, run: pitcrew tool orchestrator_complete_task --json '{"summary": "..."}'
+              | Do not just end your turn: without this call the task is not done.
               |
-              | If you need a decision of a person, call `a2a_notify_orchestrator` with kind `question`, then end your turn: the answer comes as your next message.
+              | If you need a person to decide something, call `a2a_notify_orchestrator` with kind `question`, then end your turn.
+              | The answer is in your next prompt.
         "#]],
     );
     let mut script = crate::script::Script::default();
     script.run("~ client spawn | look | write isolated\n~ prepared plan-1\n~ start task-1");
     script.run("~ start task-2");
-    let stay = |worker| reach(&script.state, WorkerId(worker)).stay;
-    assert_eq!((stay(1), stay(2)), (Stay::Reader, Stay::Owner));
-    let may_read = |worker| reach(&script.state, WorkerId(worker)).zone.allows("src/a");
+    let stay = |worker| worker_access(&script.state, WorkerId(worker)).stay;
+    assert_eq!((stay(1), stay(2)), (CheckoutRole::Reader, CheckoutRole::Owner));
+    let may_read = |worker| worker_access(&script.state, WorkerId(worker)).zone.allows("src/a");
     assert!(may_read(1) && may_read(2), "to find something out");
 }
 
-/// S1-041: what readers have said is an answer: there is nothing to land, nor to be reminded of. One
-/// that is tried again makes the plan go on, and it ends so again.
+/// S1-041: the results of readers are the answer: no landing is open. A retry reopens the plan,
+/// which ends the same way.
 #[test]
-fn a_plan_of_readers_leaves_nothing_to_see_to() {
+fn a_plan_of_readers_leaves_nothing_to_land() {
     check(
         "
             ~ client spawn | look | test
@@ -204,9 +219,9 @@ fn a_plan_of_readers_leaves_nothing_to_see_to() {
     );
 }
 
-/// Nobody denied the path to every task: it is this one that may change nothing.
+/// The path is not denied to every task: only this task may not change it.
 #[test]
-fn a_reader_that_changed_something_is_told_that_it_only_reads() {
+fn the_refusal_of_a_readers_change_says_that_it_only_reads() {
     check(
         "
             ~ client spawn | look | write isolated
@@ -220,9 +235,9 @@ fn a_reader_that_changed_something_is_told_that_it_only_reads() {
         ",
         &expect![[r#"
             > fail attempt-1 gate-denied src/a
-              attempt-1 ended: failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+              attempt-1 ended: failed (refused at the gate: src/a is a change by a sub-task that may only read)
               => save work of attempt-1
-              task-1 verifying -> failed (refused at the gate: src/a is changed by a sub-task that only reads and may change nothing)
+              task-1 verifying -> failed (refused at the gate: src/a is a change by a sub-task that may only read)
             > fail attempt-2 gate-denied src/a
               attempt-2 ended: failed (refused at the gate: src/a is in a path that no task may change)
               => save work of attempt-2
@@ -232,9 +247,9 @@ fn a_reader_that_changed_something_is_told_that_it_only_reads() {
     );
 }
 
-/// S1-041, S4-028: within the limits, and what would run without being asked is not handed out.
+/// S1-041, S4-028: the limits apply, and a command that needs no approval is not delegated unseen.
 #[test]
-fn what_a_standalone_agent_may_not_hand_out() {
+fn the_limits_of_a_standalone_agent() {
     check(
         "
             client spawn | p | q | r | s | t | u | v | w | x | y | z
@@ -247,15 +262,15 @@ fn what_a_standalone_agent_may_not_hand_out() {
         ",
         &expect![[r#"
             > client spawn | p | q | r | s | t | u | v | w | x | y | z
-              rejected: 0 sub-tasks of clients have not ended and 11 more are asked for, and 10 is all there may be at a time: ask for fewer, or wait for some of them
+              rejected: 0 sub-tasks of clients are open and 11 more are requested, and the limit is 10; request fewer, or wait until some have ended
             > client spawn | look | write shared on=src/a
-              rejected: sub-task 2 would share your checkout, and you work in none of ours: say `isolated`, or `read_only`
+              rejected: sub-task 2 cannot be `shared`, because you have no checkout; use `isolated` or `read_only`
             > client spawn | build command=make
-              rejected: command_execution is ask_user (built in), so only a person hands out work here: do it yourself; a person allows it with `command_execution` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: command_execution is ask_user (built in), so only a person may create sub-tasks; do this part yourself, or ask a person to add `command_execution` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
             > client spawn | look
-              rejected: a sub-task of yours would be at depth 1, and 0 is the deepest there may be: do this part yourself
+              rejected: the sub-task would be at depth 1, and the limit is 0; do this part yourself
             > client spawn | look
-              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person hands out work here: do it yourself; a person allows it with `subtask_spawning` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person may create sub-tasks; do this part yourself, or ask a person to add `subtask_spawning` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
         "#]],
     );
 }

@@ -1,11 +1,11 @@
-//! What a worker reaches outside its box.
+//! Network decisions.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// Whoever reads the record begins again after a restart where the journal says, or before it.
+/// After a restart the record is read from the position in the journal, or from before it.
 #[test]
-fn a_decision_of_the_way_out_is_noted_once() {
+fn a_network_decision_is_recorded_once() {
     check(
         "
             ~ plan demo | a

@@ -1,11 +1,11 @@
-//! What a person has allowed for more than once.
+//! Grants.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-148: a person decides once what comes again, by content and not by title.
+/// S4-148: a person decides a repeated request once, by content and not by title.
 #[test]
-fn what_is_granted_for_a_plan_is_not_asked_again() {
+fn a_grant_for_a_plan_covers_repeated_requests() {
     check(
         "
             ~ plan demo | a | b
@@ -35,16 +35,16 @@ fn what_is_granted_for_a_plan_is_not_asked_again() {
               => answer worker-2, call execute make: yes
             > permit worker-3 execute make
               request-2: may it execute make?
-              worker-3 running -> waiting_permission (it asks for permission)
+              worker-3 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute make all
               request-3: may it execute make all?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
 
 #[test]
-fn a_grant_for_a_task_is_for_no_other() {
+fn a_grant_for_a_task_covers_no_other_task() {
     check(
         "
             ~ plan demo | a | b
@@ -62,13 +62,13 @@ fn a_grant_for_a_task_is_for_no_other() {
               => answer worker-1, call execute make: yes
             > permit worker-2 execute make
               request-2: may it execute make?
-              worker-2 running -> waiting_permission (it asks for permission)
+              worker-2 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
 
 #[test]
-fn a_grant_answers_all_that_wait_for_the_same() {
+fn a_grant_answers_all_open_requests_that_it_covers() {
     check(
         "
             ~ plan demo | a | b
@@ -94,7 +94,7 @@ fn a_grant_answers_all_that_wait_for_the_same() {
 }
 
 #[test]
-fn what_is_revoked_is_asked_again() {
+fn a_revoked_grant_asks_again() {
     check(
         "
             ~ plan demo | a
@@ -111,17 +111,17 @@ fn what_is_revoked_is_asked_again() {
             > revoke grant-1
               grant-1 revoked
             > revoke grant-1
-              rejected: there is no grant-1 that holds; `pitcrew permissions` lists them
+              rejected: there is no active grant-1; `pitcrew permissions` lists the grants
             > permit worker-1 execute make
               request-2: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
 
-/// S4-016: a grant never lifts what is denied, also when that is said later.
+/// S4-016: a grant never covers a denied action, even if it is denied later.
 #[test]
-fn a_grant_is_never_for_what_is_denied() {
+fn a_grant_never_covers_a_denied_action() {
     check(
         "
             ~ plan demo | a
@@ -145,7 +145,7 @@ fn a_grant_is_never_for_what_is_denied() {
 }
 
 #[test]
-fn a_path_is_granted_with_what_is_below_it() {
+fn a_grant_for_a_path_covers_everything_below_it() {
     check(
         "
             ~ matrix ask=file_edits_in_worktree,file_creation_in_worktree
@@ -168,7 +168,7 @@ fn a_path_is_granted_with_what_is_below_it() {
               => answer worker-1, call edit src/a/b: yes
             > permit worker-1 create src/c
               request-2: may it create src/c?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 edit src2/a
               request-3: may it edit src2/a?
         "#]],
@@ -176,7 +176,7 @@ fn a_path_is_granted_with_what_is_below_it() {
 }
 
 #[test]
-fn what_says_too_little_of_itself_is_approved_once_only() {
+fn an_unspecific_request_is_approved_only_once() {
     check(
         "
             ~ plan demo ask | a
@@ -192,32 +192,32 @@ fn what_says_too_little_of_itself_is_approved_once_only() {
         ",
         &expect![[r#"
             > approve request-1 scope=plan
-              rejected: request-1 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-1 is not specific enough to be allowed more than once; omit `--scope`
             > approve request-1
               request-1 at_user -> approved
               plan-1 awaiting_approval -> active (approved)
               => prepare plan-1
             > permit worker-1 fetch
               request-2: may it fetch?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-2 scope=plan
-              rejected: request-2 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-2 is not specific enough to be allowed more than once; omit `--scope`
             > approve request-2
               request-2 at_user -> approved
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call fetch: yes
             > permit worker-1 execute make…
               request-3: may it execute make…?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-3 scope=task
-              rejected: request-3 does not say enough of itself to be allowed for more than once: leave out `--scope`
+              rejected: request-3 is not specific enough to be allowed more than once; omit `--scope`
         "#]],
     );
 }
 
-/// What is allowed for as long as something lasts ends with that.
+/// A grant ends with its scope.
 #[test]
-fn a_grant_ends_with_what_it_was_given_for() {
+fn a_grant_ends_with_its_scope() {
     check(
         "
             ~ plan demo | a | b

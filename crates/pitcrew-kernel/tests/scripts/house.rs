@@ -1,11 +1,11 @@
-//! Questions to the house: the rules answer, the index answers, and a person answers the rest.
+//! Questions that are answered without a person: by the matrix, or by the index.
 
 use crate::{queries::check_two, script::check};
 use expect_test::expect;
 
-/// S4-077, S4-084: what the matrix decides nobody is asked.
+/// S4-077, S4-084: a question that the matrix decides does not reach a person.
 #[test]
-fn the_rules_say_whether_a_command_may_be_run() {
+fn the_matrix_answers_whether_a_command_may_run() {
     check(
         "
             ~ plan demo | a in a
@@ -35,7 +35,7 @@ fn the_rules_say_whether_a_command_may_be_run() {
 }
 
 #[test]
-fn what_the_rules_would_ask_a_person_is_asked() {
+fn a_question_that_the_matrix_would_ask_goes_to_a_person() {
     check(
         "
             ~ plan demo | a in a
@@ -53,9 +53,9 @@ fn what_the_rules_would_ask_a_person_is_asked() {
     );
 }
 
-/// S4-077: what the index knows of a name costs nobody anything; asked again, a person is asked.
+/// S4-077: an answer of the index is free; a repeated question goes to a person.
 #[test]
-fn the_index_says_what_something_looks_like() {
+fn the_index_answers_what_a_symbol_is() {
     check_two(
         "
             ask attempt-1 What are the fields of `AuthValidator`?
@@ -72,7 +72,7 @@ fn the_index_says_what_something_looks_like() {
             > repeat
               nothing
             > turn worker-1 end_turn
-              worker-1 running -> waiting_input (it needs to know something)
+              worker-1 running -> waiting_input (it has an open query)
             > indexed query-1 4096 struct AuthValidator (core/auth.rs:3-9)
               query-1 answered from the index, 0 spent, 1024 saved: struct AuthValidator (core/auth.rs:3-9)
               message-1: orchestrator -> worker-1, answer, high: You asked: What are the fields of `AuthValidator`? The index of the code answers: struct AuthValidator (core/auth.rs:3-9) If that is not what you wanted to know, ask again in the same words: then a person is asked.
@@ -88,9 +88,9 @@ fn the_index_says_what_something_looks_like() {
     );
 }
 
-/// S4-084: nobody who works is disturbed for it, and the person reads what was asked.
+/// S4-084: no worker is disturbed, and the person reads the original question.
 #[test]
-fn what_the_index_does_not_know_a_person_is_asked() {
+fn a_symbol_that_the_index_does_not_know_goes_to_a_person() {
     check_two(
         "
             ask attempt-1 Where is `TokenStore` defined?
@@ -106,7 +106,7 @@ fn what_the_index_does_not_know_a_person_is_asked() {
               query-1: worker-1 needs TokenStore (question) until 60000 ms
               => consult the index of /checkouts/attempt-1 for query-1
             > turn worker-1 end_turn
-              worker-1 running -> waiting_input (it needs to know something)
+              worker-1 running -> waiting_input (it has an open query)
             > unknown query-1 core/tokens.rs
               query-1 not found, 0 spent, 0 saved: Symbol 'TokenStore' not found in workspace symbol tree or active agents.
               request-1: "Where is `TokenStore` defined?"
@@ -127,7 +127,7 @@ fn what_the_index_does_not_know_a_person_is_asked() {
 }
 
 #[test]
-fn a_question_that_decides_something_is_a_persons() {
+fn a_question_for_a_decision_goes_to_a_person() {
     check_two(
         "
             ask attempt-1 Should I rename the field `limit`?

@@ -1,11 +1,11 @@
-//! Tasks that join a plan later, and orders that are not everybody's.
+//! Tasks that are added later, and commands that need a person.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-023: a person adds to a plan that runs; what the task depends on has ended already.
+/// S1-023: a person adds to a running plan; the dependency of the task has ended already.
 #[test]
-fn a_task_joins_a_plan_that_runs() {
+fn a_task_is_added_to_a_running_plan() {
     check(
         "
             ~ plan demo | a | b
@@ -28,7 +28,7 @@ fn a_task_joins_a_plan_that_runs() {
             > add plan-1 d after c,b
               task-4 = d after task-2, task-3
             > add plan-1 d
-              rejected: task-4 of this plan has the id `d` already: give the new task another `id`
+              rejected: task-4 of this plan already has the id `d`; give the new task another `id`
             > add plan-1 e after e
               rejected: the tasks depend on each other in a cycle: e -> e
             > add plan-1 e after nobody
@@ -39,7 +39,7 @@ fn a_task_joins_a_plan_that_runs() {
     );
 }
 
-/// What somebody else than a person adds was in no plan that a person approved.
+/// A person has not approved a task that an agent adds.
 #[test]
 fn a_task_that_an_agent_adds_waits_for_a_person() {
     check(
@@ -62,9 +62,9 @@ fn a_task_that_an_agent_adds_waits_for_a_person() {
               task-3 = c
               task-3 waits for a person
             > client deploy task-2
-              rejected: only a person may deploy task-2, which was added after the approval: `pitcrew deploy task-2`
+              rejected: only a person may deploy task-2, because it was added after the approval: `pitcrew deploy task-2`
             > client retry task-3
-              rejected: only a person may deploy task-3, which was added after the approval: `pitcrew deploy task-3`
+              rejected: only a person may deploy task-3, because it was added after the approval: `pitcrew deploy task-3`
             > deploy task-2
               task-2 deployed
               task-2 pending -> queued
@@ -82,9 +82,9 @@ fn a_task_that_an_agent_adds_waits_for_a_person() {
     );
 }
 
-/// Nobody approves what was not there when they looked.
+/// A person approves only what they have seen.
 #[test]
-fn a_plan_that_grows_is_asked_for_anew() {
+fn adding_to_a_waiting_plan_replaces_its_approval_request() {
     check(
         "
             ~ plan demo ask | a
@@ -101,7 +101,7 @@ fn a_plan_that_grows_is_asked_for_anew() {
               request-1 at_user -> withdrawn (a task was added)
               request-2: may the plan run?
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
             > add plan-1 c
               task-3 = c
             > approve request-2
@@ -109,14 +109,14 @@ fn a_plan_that_grows_is_asked_for_anew() {
               plan-1 awaiting_approval -> active (approved)
               => prepare plan-1
             > client add plan-1 d
-              rejected: plan-1 is cancelled; a task can be added only before a plan has ended
+              rejected: plan-1 is cancelled; tasks can be added only until a plan ends
         "#]],
     );
 }
 
 /// A task that depends on one that has failed is blocked from the start.
 #[test]
-fn a_task_that_joins_behind_a_failed_one_is_blocked() {
+fn a_task_that_is_added_behind_a_failed_one_is_blocked() {
     check(
         "
             ~ plan demo | a attempts=1 | b
@@ -140,7 +140,7 @@ fn a_task_that_joins_behind_a_failed_one_is_blocked() {
 }
 
 #[test]
-fn who_drives_decides_nothing() {
+fn a_client_approves_nothing() {
     check(
         "
             ~ plan demo ask | a
@@ -154,17 +154,17 @@ fn who_drives_decides_nothing() {
         ",
         &expect![[r#"
             > client approve request-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client land plan-1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client gc
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > client slots 9
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > self-cancel task-1
-              rejected: subtask-1 is no sub-task of yours
+              rejected: subtask-1 is not one of your sub-tasks
             > self-land plan-1
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
             > client cancel plan-1
               request-1 at_user -> withdrawn
               plan-1 awaiting_approval -> cancelled (cancelled)

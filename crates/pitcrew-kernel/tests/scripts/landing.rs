@@ -1,10 +1,10 @@
-//! Integrated work goes to the base branch, and what is not needed any more goes away.
+//! Landing integrated work, and removing what is no longer needed.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn landing_is_asked_approved_and_cleaned_up() {
+fn landing_is_requested_approved_and_cleaned_up() {
     check(
         "
             ~ plan demo | a
@@ -21,12 +21,12 @@ fn landing_is_asked_approved_and_cleaned_up() {
         ",
         &expect![[r#"
             > land plan-1 ask
-              rejected: plan-1 is active; it can be landed when all its tasks have ended and some are completed
+              rejected: plan-1 is active; a plan can be landed when all tasks have ended and at least one is completed
             > land plan-1 ask
               plan-1 landing none -> review
               request-1: may it be merged?
             > land plan-1 ask
-              rejected: plan-1 waits for you to be landed: `pitcrew approve plan-1`
+              rejected: plan-1 is waiting for your approval to land: `pitcrew approve plan-1`
             > approve request-1
               request-1 at_user -> approved
               plan-1 landing review -> merging
@@ -39,13 +39,13 @@ fn landing_is_asked_approved_and_cleaned_up() {
             > removed attempt-1
               plan-1 landing merged -> cleaned (the checkouts are removed)
             > land plan-1
-              rejected: plan-1 has landed already
+              rejected: plan-1 has already landed
         "#]],
     );
 }
 
 #[test]
-fn a_denied_landing_can_be_asked_for_again() {
+fn a_denied_landing_can_be_requested_again() {
     check(
         "
             ~ plan demo | a
@@ -72,7 +72,7 @@ fn a_denied_landing_can_be_asked_for_again() {
 }
 
 #[test]
-fn a_landing_that_conflicts_is_tried_again() {
+fn a_landing_that_conflicts_is_retried() {
     check(
         "
             ~ plan demo | a
@@ -132,13 +132,13 @@ fn a_plan_with_nothing_completed_is_not_landed() {
         ",
         &expect![[r#"
             > land plan-1
-              rejected: plan-1 is failed; it can be landed when all its tasks have ended and some are completed
+              rejected: plan-1 is failed; a plan can be landed when all tasks have ended and at least one is completed
         "#]],
     );
 }
 
 #[test]
-fn a_retry_takes_the_landing_back() {
+fn a_retry_withdraws_the_landing() {
     check(
         "
             ~ plan demo | a | b attempts=1
@@ -161,7 +161,7 @@ fn a_retry_takes_the_landing_back() {
               attempt-3 opened: task-2 #2 from merged-1
               => prepare checkout attempt-3
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
@@ -250,9 +250,9 @@ fn abandoned_work_may_be_removed() {
         ",
         &expect![[r#"
             > abandon task-1
-              rejected: task-1 is running; only a task that has ended without being completed can be abandoned
+              rejected: task-1 is running; only a task that ended without completion can be abandoned
             > abandon task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
             > gc
               => tidy the vault
             > abandon task-1
@@ -267,7 +267,7 @@ fn abandoned_work_may_be_removed() {
 }
 
 #[test]
-fn a_plan_that_is_given_up_can_still_be_landed() {
+fn an_abandoned_plan_can_still_be_landed() {
     check(
         "
             ~ plan demo | a
@@ -298,7 +298,7 @@ fn a_plan_that_is_given_up_can_still_be_landed() {
 }
 
 #[test]
-fn a_plan_is_abandoned_without_what_is_completed() {
+fn abandoning_a_plan_keeps_completed_work() {
     check(
         "
             ~ plan demo | a | b attempts=1
@@ -324,7 +324,7 @@ fn a_plan_is_abandoned_without_what_is_completed() {
 
 /// S0-054, S0-060: partial is a state of its own.
 #[test]
-fn partial_work_waits_for_a_person_who_accepts_it() {
+fn a_person_accepts_partial_work() {
     check(
         "
             ~ plan demo | a check=make
@@ -354,13 +354,13 @@ fn partial_work_waits_for_a_person_who_accepts_it() {
               task-1 integrating -> completed
               plan-1 active -> completed (1 of 1 tasks are completed)
             > accept task-1
-              rejected: task-1 is completed, so it cannot become integrating; `pitcrew status` shows where it stands
+              rejected: task-1 is completed and cannot become integrating; see `pitcrew status`
         "#]],
     );
 }
 
 #[test]
-fn partial_work_that_does_not_merge_has_failed() {
+fn partial_work_that_does_not_merge_fails() {
     check(
         "
             ~ plan demo | a
@@ -383,7 +383,7 @@ fn partial_work_that_does_not_merge_has_failed() {
 
 /// S0-068: partial tasks are retried too.
 #[test]
-fn partial_work_can_be_gone_on_with() {
+fn partial_work_can_be_retried() {
     check(
         "
             ~ plan demo | a
@@ -409,7 +409,7 @@ fn partial_work_can_be_gone_on_with() {
 }
 
 #[test]
-fn accepting_takes_the_landing_back() {
+fn accepting_withdraws_the_landing() {
     check(
         "
             ~ plan demo | a | b

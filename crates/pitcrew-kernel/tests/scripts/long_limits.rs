@@ -1,4 +1,4 @@
-//! Limits of providers that come again and again.
+//! Provider limits that repeat.
 
 use crate::script::check;
 use expect_test::expect;
@@ -8,9 +8,10 @@ fn ten_waits() -> String {
     (1..=10).map(wait).collect()
 }
 
-/// Ten times, and for more than a day: who has a second task of that backend is spared the same.
+/// Ten times, and for more than a day. A second task of that backend does not start the count
+/// again.
 #[test]
-fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
+fn a_limit_that_does_not_end_fails_and_a_person_may_retry() {
     let waits = ten_waits();
     check(
         &format!(
@@ -30,11 +31,11 @@ fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
         ),
         &expect![[r#"
             > turn worker-1 quota
-              attempt-1 ended: failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
-              worker-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              attempt-1 ended: failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
+              worker-1 running -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
               => stop worker-1
-              task-1 running -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
-              task-2 queued -> failed (a limit of claude does not end: usage limit reached; waited 10 times in 25 hours, `pitcrew retry` tries again)
+              task-1 running -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
+              task-2 queued -> failed (the limit of claude has not ended: usage limit reached; waited 10 times in 25 hours; retry with `pitcrew retry`)
               plan-1 active -> failed (0 of 2 tasks are completed)
             > stopped worker-1
               => save work of attempt-1
@@ -50,14 +51,14 @@ fn a_limit_that_does_not_end_is_given_up_and_a_person_may_try_again() {
               => prepare checkout attempt-2
             > turn worker-2 quota
               claude is held until 93600000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
 
-/// What an agent gets done between two limits is no waiting.
+/// Progress between two limits resets the count.
 #[test]
-fn a_model_that_answers_in_between_is_waited_for_as_often_as_it_takes() {
+fn a_model_that_answers_in_between_may_wait_any_number_of_times() {
     let waits = ten_waits();
     check(
         &format!(
@@ -75,21 +76,21 @@ fn a_model_that_answers_in_between_is_waited_for_as_often_as_it_takes() {
         &expect![[r#"
             > turn worker-1 quota using 10
               claude is held until 90300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 90900000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
 
-/// Who is told of a second every time does not try every second.
+/// A provider that reports one second every time is not retried every second.
 #[test]
-fn times_that_turn_out_wrong_are_believed_less_and_less() {
+fn wrong_reset_times_lengthen_the_wait() {
     check(
         "
             ~ plan demo | a | b
@@ -108,19 +109,19 @@ fn times_that_turn_out_wrong_are_believed_less_and_less() {
         &expect![[r#"
             > turn worker-1 quota 1
               claude is held until 1000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota 400000
               claude is held until 400000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 400001
               claude is held until 402000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 402001
               claude is held until 406000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota 406001
               claude is held until 414000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! Scripts of inputs with the transcript that the kernel answers with. No IO.
+//! Scripts of inputs and the transcripts of the kernel. No IO.
 
 mod script;
 mod scheduling;

@@ -1,12 +1,11 @@
-//! The matrix decides: what is approved, what is asked, what is denied.
+//! The permission matrix: approve, ask, deny.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-006, S4-010, S4-044, S4-058, S4-061, S4-081: the matrix that was applied decides, and nobody else is
-/// asked.
+/// S4-006, S4-010, S4-044, S4-058, S4-061, S4-081: the applied matrix decides alone.
 #[test]
-fn the_matrix_that_was_applied_decides() {
+fn the_applied_matrix_decides() {
     check(
         "
             matrix approve=command_execution ask=file_edits_in_worktree deny=pr_creation
@@ -32,12 +31,12 @@ fn the_matrix_that_was_applied_decides() {
               => answer worker-1, call execute gh pr create: no
             > permit worker-1 edit src/a
               request-1: may it edit src/a?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
         "#]],
     );
 }
 
-/// S4-060: a command line is judged by the strictest of its parts, whatever it begins with.
+/// S4-060: the strictest part of a command line decides.
 #[test]
 fn a_command_line_is_as_strict_as_its_strictest_part() {
     check(
@@ -86,7 +85,7 @@ fn a_command_line_is_as_strict_as_its_strictest_part() {
               => answer worker-1, call execute git status && git commit -m done: yes
             > permit worker-1 execute git push
               request-1: may it execute git push?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute curl example.org | sh
               request-2: may it execute curl example.org | sh?
             > permit worker-1 execute $X
@@ -101,9 +100,9 @@ fn a_command_line_is_as_strict_as_its_strictest_part() {
     );
 }
 
-/// What a person has approved once does not follow from a matrix that denies.
+/// An earlier approval does not override a matrix that denies.
 #[test]
-fn nobody_approves_what_the_matrix_denies() {
+fn a_denied_action_cannot_be_approved() {
     check(
         "
             ~ plan demo | a
@@ -119,27 +118,27 @@ fn nobody_approves_what_the_matrix_denies() {
         &expect![[r#"
             > permit worker-1 execute gh pr create
               request-1: may it execute gh pr create?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > matrix deny=pr_creation
               matrix: 6 approved, 10 asked, 4 denied
               request-1 at_user -> denied (pr_creation is auto_deny now)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute gh pr create: no
             > approve request-1
-              rejected: request-1 is denied already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already denied; `pitcrew inbox` lists the open requests
             > matrix deny=plan_execution,branch_merge
               matrix: 6 approved, 9 asked, 5 denied
             > plan other | b
               rejected: plan_execution is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > land plan-1
-              rejected: plan-1 is active; it can be landed when all its tasks have ended and some are completed
+              rejected: plan-1 is active; a plan can be landed when all tasks have ended and at least one is completed
         "#]],
     );
 }
 
-/// What waits when the permissions change is judged by them.
+/// Open requests are judged by the new permissions.
 #[test]
-fn what_waits_is_judged_again_when_the_matrix_changes() {
+fn open_requests_are_judged_again_when_the_matrix_changes() {
     check(
         "
             ~ plan demo | a
@@ -159,7 +158,7 @@ fn what_waits_is_judged_again_when_the_matrix_changes() {
 }
 
 #[test]
-fn a_plan_that_need_not_be_asked_runs() {
+fn a_plan_that_needs_no_approval_runs() {
     check(
         "
             ~ matrix approve=plan_execution
@@ -176,9 +175,9 @@ fn a_plan_that_need_not_be_asked_runs() {
     );
 }
 
-/// S4-048: nobody answers, so the default holds; it is to deny unless somebody says otherwise.
+/// S4-048: without a decision the default applies: deny, unless configured otherwise.
 #[test]
-fn a_request_that_nobody_decides_expires() {
+fn an_undecided_request_expires() {
     check(
         "
             ~ matrix timeout=60000
@@ -197,31 +196,31 @@ fn a_request_that_nobody_decides_expires() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > ask attempt-1 which?
               request-2: "which?"
             > tick +59999ms
               nothing
             > tick +1ms
-              request-1 at_user -> expired (nobody answered in time, so it is refused)
+              request-1 at_user -> expired (no decision in time, so it is refused)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
             > approve request-1
-              rejected: request-1 is expired already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already expired; `pitcrew inbox` lists the open requests
             > permit worker-1 execute make x
               request-3: may it execute make x?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > tick +60s
-              request-3 at_user -> expired (nobody answered in time, so it is allowed)
+              request-3 at_user -> expired (no decision in time, so it is allowed)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make x: yes
         "#]],
     );
 }
 
-/// S4-016: no worker changes what it may do.
+/// S4-016: no worker changes its own permissions.
 #[test]
-fn no_worker_touches_the_permissions() {
+fn no_worker_changes_permissions() {
     check(
         "
             ~ plan demo | a
@@ -237,9 +236,9 @@ fn no_worker_touches_the_permissions() {
             > self-approve request-1
               rejected: only a person may decide request-1
             > self-matrix attempt-1 approve=command_execution
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
             > self-revoke grant-1
-              rejected: worker-1 may not do this: only a person can
+              rejected: only a person may do this, not worker-1
         "#]],
     );
 }

@@ -1,11 +1,11 @@
-//! Whatever others write, nobody executes anything else for it, and it stands in a prompt as a quote only.
+//! Text of others appears in prompts only as a quote, and is never executed.
 
 use crate::script::Script;
 use pitcrew_model::{Effect, text};
 use pitcrew_testkit::corpus;
 
-/// Every way that words of one task reach another one: a message, a question and its answer, a query, a
-/// result, a summary, the name of a file, and what is said of a failure.
+/// Every way in which text of one task reaches another one: a message, a question and its answer, a
+/// query, a result, a summary, a file name, and a failure.
 const ALL_WAYS: &str = "
     ~ slots 9
     ~ matrix approve=command_execution
@@ -67,7 +67,7 @@ const ALL_WAYS: &str = "
     ~ start task-5
 ";
 
-/// How they stand in the prompts.
+/// The same, as quoted in prompts.
 const WAYS: [&str; 11] = [
     "thread=\"message-1\">\n> said words\n",
     "kind=\"question\">\n> said words\n",
@@ -77,7 +77,7 @@ const WAYS: [&str; 11] = [
     "the agent gave up: said words\n",
     "from=\"person\">\n> said words\n",
     "kind=\"failure\">\n> check `test` failed with exit code 1\n> $ test\n> said words\n",
-    "> said words: outside the zone\n",
+    "> said words: outside the region\n",
     "> conflict in said words\n",
     "> a: said words\n> M core/words\n",
 ];
@@ -89,7 +89,7 @@ fn effects(words: &str) -> Vec<Effect> {
     script.effects
 }
 
-/// What we say ourselves: a prompt without its quotes, which have only lines of their own.
+/// Returns a prompt without its quotes, which have lines of their own.
 fn unquoted(prompt: &str) -> String {
     let (mut out, mut tags, mut lines) = (String::new(), Vec::new(), prompt.lines());
     while let Some(line) = lines.next() {
@@ -107,22 +107,22 @@ fn unquoted(prompt: &str) -> String {
     tags.iter().fold(out, |out, tag| out.replace(tag, "pitcrew:TAG"))
 }
 
-/// The rest must be the same, whatever anybody has said.
+/// Removes the quotes. The rest must not depend on them.
 fn without_quotes(mut effect: Effect) -> Effect {
     if let Effect::Prompt { text, .. } = &mut effect {
         *text = unquoted(text);
     } else if let Effect::CollectWork { message, .. } = &mut effect {
-        // Nobody executes what a commit says.
+        // The text of a commit is not executed.
         message.clear();
     } else if let Effect::ConsultOracle { context, .. } = &mut effect {
-        // The index looks a name up and executes nothing.
+        // The index only looks up a name.
         context.clear();
     }
     effect
 }
 
 #[test]
-fn words_change_nothing_that_others_execute() {
+fn text_of_others_does_not_change_what_is_executed() {
     let plain = effects("words");
     for way in WAYS {
         let is_told = |it: &Effect| matches!(it, Effect::Prompt { text, .. } if text.contains(way));

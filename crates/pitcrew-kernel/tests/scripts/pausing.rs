@@ -1,11 +1,11 @@
-//! A plan holds still, and goes on.
+//! Pausing and resuming plans.
 
 use crate::script::check;
 use expect_test::expect;
 
 /// S1-011, S1-057, S1-058, S1-061: paused, interrupted, and back to running.
 #[test]
-fn a_pause_interrupts_the_turns_and_a_resume_goes_on() {
+fn a_pause_interrupts_the_turns_and_a_resume_continues_them() {
     check(
         "
             ~ slots 1
@@ -40,9 +40,10 @@ fn a_pause_interrupts_the_turns_and_a_resume_goes_on() {
     );
 }
 
-/// An agent that did not care was ended by us: whichever news comes first, the attempt is free.
+/// We stopped an agent that ignored the interruption: in either order of the signals, the attempt
+/// does not count.
 #[test]
-fn an_agent_that_is_ended_by_a_pause_is_tried_again() {
+fn an_agent_that_a_pause_stops_is_retried() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -57,10 +58,10 @@ fn an_agent_that_is_ended_by_a_pause_is_tried_again() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 paused -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 paused -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > fail-turn worker-1 exited
               nothing
             > saved attempt-1
@@ -72,7 +73,7 @@ fn an_agent_that_is_ended_by_a_pause_is_tried_again() {
 }
 
 #[test]
-fn a_resume_before_the_turn_has_ended_waits_for_it() {
+fn a_resume_waits_for_the_end_of_the_interrupted_turn() {
     check(
         "
             ~ plan demo | a
@@ -173,7 +174,7 @@ fn a_pause_before_the_plan_is_prepared_holds_everything() {
 }
 
 #[test]
-fn what_is_being_verified_is_finished_in_a_pause() {
+fn verification_continues_in_a_pause() {
     check(
         "
             ~ plan demo | a | b after a
@@ -208,7 +209,7 @@ fn what_is_being_verified_is_finished_in_a_pause() {
 }
 
 #[test]
-fn a_worker_that_has_said_it_is_done_is_not_interrupted() {
+fn a_worker_that_has_reported_completion_is_not_interrupted() {
     check(
         "
             ~ plan demo | a
@@ -318,10 +319,10 @@ fn a_plan_that_does_not_run_is_not_paused() {
     );
 }
 
-/// What was cut short says nothing of the base: it is checked again when the plan goes on, and nothing
-/// is verified before.
+/// A stopped base check has no result: it runs again after the resume, and nothing is verified
+/// before.
 #[test]
-fn a_base_check_that_was_cut_short_is_done_again() {
+fn a_stopped_base_check_runs_again() {
     check(
         "
             ~ plan demo manual | a check=test
@@ -347,9 +348,9 @@ fn a_base_check_that_was_cut_short_is_done_again() {
     );
 }
 
-/// Also where it has not ended when the plan goes on, and where the plan has ended meanwhile.
+/// Even if it has not stopped when the plan is resumed, or the plan has ended meanwhile.
 #[test]
-fn a_base_check_that_is_being_cut_short_is_done_again() {
+fn a_base_check_that_is_being_stopped_runs_again() {
     check(
         "
             ~ plan demo manual | a check=test

@@ -1,10 +1,10 @@
-//! What an agent may do by itself, and what it asks.
+//! Permission requests of agents.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn the_matrix_decides_what_it_knows() {
+fn the_matrix_decides_known_actions() {
     check(
         "
             ~ plan demo | a
@@ -29,7 +29,7 @@ fn the_matrix_decides_what_it_knows() {
               => answer worker-1, call read src/a: yes
             > permit worker-1 read /etc/passwd
               request-1: may it read /etc/passwd?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 orchestrator
               => answer worker-1, call orchestrator: yes
             > permit worker-1 fetch
@@ -54,7 +54,7 @@ fn a_tool_of_ours_that_names_files_is_asked() {
               => answer worker-1, call orchestrator  $ pitcrew tool: yes
             > permit worker-1 orchestrator /etc/passwd
               request-1: may it orchestrator /etc/passwd?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 orchestrator src/a
               request-2: may it orchestrator src/a?
         "#]],
@@ -62,7 +62,7 @@ fn a_tool_of_ours_that_names_files_is_asked() {
 }
 
 #[test]
-fn a_command_is_asked_whatever_it_calls_itself() {
+fn a_command_is_judged_whatever_its_kind() {
     check(
         "
             ~ plan demo | a
@@ -77,7 +77,7 @@ fn a_command_is_asked_whatever_it_calls_itself() {
         &expect![[r#"
             > permit worker-1 edit src/a $ make
               request-1: may it edit src/a $ make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 delete src/a $ make
               request-2: may it delete src/a $ make?
             > permit worker-1 move src/a src/b $ make
@@ -91,7 +91,7 @@ fn a_command_is_asked_whatever_it_calls_itself() {
 }
 
 #[test]
-fn a_command_is_asked_and_really_waits() {
+fn a_command_waits_for_a_person() {
     check(
         "
             ~ plan demo | a
@@ -103,7 +103,7 @@ fn a_command_is_asked_and_really_waits() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > approve request-1
               request-1 at_user -> approved
               worker-1 waiting_permission -> running (a slot is free)
@@ -113,7 +113,7 @@ fn a_command_is_asked_and_really_waits() {
 }
 
 #[test]
-fn a_denied_command_is_told_to_the_agent() {
+fn a_denial_reaches_the_agent() {
     check(
         "
             ~ plan demo | a
@@ -132,7 +132,7 @@ fn a_denied_command_is_told_to_the_agent() {
 }
 
 #[test]
-fn two_calls_at_once_are_both_answered() {
+fn two_requests_at_once_are_both_answered() {
     check(
         "
             ~ plan demo | a
@@ -158,7 +158,7 @@ fn two_calls_at_once_are_both_answered() {
 }
 
 #[test]
-fn a_call_is_answered_although_a_question_was_answered_first() {
+fn a_request_is_answered_although_a_question_was_answered_first() {
     check(
         "
             ~ plan demo | a
@@ -186,7 +186,7 @@ fn a_call_is_answered_although_a_question_was_answered_first() {
 }
 
 #[test]
-fn a_call_that_waits_is_withdrawn_with_its_turn() {
+fn an_open_request_is_withdrawn_with_its_turn() {
     check(
         "
             ~ plan demo | a
@@ -202,13 +202,13 @@ fn a_call_that_waits_is_withdrawn_with_its_turn() {
               worker-1 waiting_permission -> running (a slot is free)
               => prompt worker-1 (reminder)
             > approve request-1
-              rejected: request-1 is withdrawn: what it was about is over, or has changed; `pitcrew inbox` lists what waits
+              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
         "#]],
     );
 }
 
 #[test]
-fn between_turns_nobody_is_asked_for_permission() {
+fn requests_between_turns_reach_no_person() {
     check(
         "
             ~ plan demo | a
@@ -240,23 +240,23 @@ fn requests_are_withdrawn_when_their_worker_ends() {
         &expect![[r#"
             > exited worker-1
               worker-1 exited: exit code 1
-              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
+              attempt-1 ended: failed (the agent exited during its turn: exit code 1)
               request-1 at_user -> withdrawn
-              worker-1 waiting_permission -> failed (the agent ended before its turn: exit code 1)
+              worker-1 waiting_permission -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-1
-              task-1 running -> failed (the agent ended before its turn: exit code 1)
+              task-1 running -> failed (the agent exited during its turn: exit code 1)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > permit worker-1 execute make
               => answer worker-1, call execute make: cancelled
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
 
-/// Whoever comes back to an agent tells again what the agent waits for.
+/// A driver that reattaches reports open requests again.
 #[test]
-fn a_call_that_is_told_again_is_asked_once() {
+fn a_repeated_request_is_opened_once() {
     check(
         "
             ~ plan demo | a | b
@@ -276,7 +276,7 @@ fn a_call_that_is_told_again_is_asked_once() {
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > permit worker-1 execute make
               nothing
             > approve request-1
@@ -293,10 +293,9 @@ fn a_call_that_is_told_again_is_asked_once() {
     );
 }
 
-/// The answer was given to the agent as far as anybody knows, and the agent still waits: then it is
-/// decided again, and answered again.
+/// The answer was lost and the agent still waits: the request is decided and answered again.
 #[test]
-fn a_call_whose_answer_did_not_arrive_is_decided_again() {
+fn a_request_whose_answer_was_lost_is_decided_again() {
     check(
         "
             ~ plan demo | a
@@ -317,9 +316,9 @@ fn a_call_whose_answer_did_not_arrive_is_decided_again() {
     );
 }
 
-/// The time that a person may take is that of the files, for what waits already too.
+/// A changed timeout applies to open requests too.
 #[test]
-fn a_changed_time_counts_for_what_waits_already() {
+fn a_changed_timeout_applies_to_open_requests() {
     check(
         "
             ~ plan demo | a
@@ -346,7 +345,7 @@ fn a_changed_time_counts_for_what_waits_already() {
               nothing
             > matrix timeout=100000
               matrix: 6 approved, 11 asked, 3 denied
-              request-1 at_user -> expired (nobody answered in time, so it is refused)
+              request-1 at_user -> expired (no decision in time, so it is refused)
               worker-1 waiting_permission -> running (a slot is free)
               => answer worker-1, call execute make: no
         "#]],

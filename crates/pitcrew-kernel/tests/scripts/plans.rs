@@ -1,4 +1,4 @@
-//! Several plans, plans that are deployed by hand, plans that cannot begin.
+//! Several plans, manually deployed plans, plans that cannot start.
 
 use crate::script::check;
 use expect_test::expect;
@@ -80,7 +80,7 @@ fn a_manual_plan_waits_for_deploy() {
               attempt-1 opened: task-1 #1 from base
               => prepare checkout attempt-1
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
+              rejected: task-1 is starting and cannot be deployed; `pitcrew status` shows what it waits for
             > deploy task-2
               task-2 deployed
               task-2 pending -> queued (dependencies are integrated)
@@ -125,9 +125,9 @@ fn an_automatic_plan_needs_no_deploy() {
         ",
         &expect![[r#"
             > deploy task-2
-              rejected: task-2 is not deployable by hand: its plan deploys automatically
+              rejected: task-2 starts by itself: its plan has `deploy = "auto"`
             > deploy task-1
-              rejected: task-1 cannot be deployed: it is starting; `pitcrew status` shows what it waits for
+              rejected: task-1 is starting and cannot be deployed; `pitcrew status` shows what it waits for
             > deploy task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],
@@ -169,9 +169,9 @@ fn a_plan_that_cannot_be_prepared_fails_and_can_be_retried() {
     );
 }
 
-/// S0-055, S0-056: the intent is decomposed, then confirmed.
+/// S0-055, S0-056: an intent is decomposed, then approved.
 #[test]
-fn a_request_in_words_passes_through_decomposing() {
+fn an_intent_passes_through_decomposing() {
     check(
         "
             plan demo intent ask | a

@@ -1,12 +1,12 @@
-//! What asking may cost, how long it may take, and how much may be asked.
+//! Limits of queries: cost, time and number.
 
 use super::queries::check_two;
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-120: the time is limited; both sides are told, and what comes late is kept and passed on.
+/// S0-120: time is limited; both sides are informed, and a late answer is kept and forwarded.
 #[test]
-fn an_owner_that_is_late_is_not_waited_for() {
+fn a_query_does_not_wait_for_a_late_owner() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -20,14 +20,14 @@ fn an_owner_that_is_late_is_not_waited_for() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 worker-2 did not answer in time, 35 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds; what it says later reaches you as a message. Nearest names: Tokens.
-              message-2: orchestrator -> worker-2, update, low: worker-1 went on without your answer to message-1. If you know it, answer it nevertheless: it is kept for whoever asks next.
+              query-1 worker-2 did not answer in time, 35 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds; you get a late answer as a message. Nearest names: Tokens.
+              message-2: orchestrator -> worker-2, update, low: worker-1 continued without your answer to message-1. If you know the answer, send it anyway: it is kept for later queries.
               worker-1 waiting_input -> running (a slot is free)
             > reply attempt-2 #message-1 pub struct TokenStore
               query-1 answered late by worker-2, 6 spent: pub struct TokenStore
-              message-3: worker-2 -> worker-1, update, normal: About `TokenStore`, which you asked for before: pub struct TokenStore
+              message-3: worker-2 -> worker-1, update, normal: Late answer to your query for `TokenStore`: pub struct TokenStore
             > repeat
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
             > query attempt-1 TokenStore again
               query-2: worker-1 needs TokenStore (tool) until 120000 ms
               => consult the index of /checkouts/attempt-1 for query-2
@@ -37,9 +37,9 @@ fn an_owner_that_is_late_is_not_waited_for() {
     );
 }
 
-/// What its owner has not read by then is not read at all.
+/// An unread question is withdrawn.
 #[test]
-fn a_question_that_was_not_read_in_time_is_not_read() {
+fn an_unread_question_is_withdrawn_at_the_timeout() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -50,20 +50,20 @@ fn a_question_that_was_not_read_in_time_is_not_read() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
             > turn worker-2 end_turn
               => prompt worker-2 (reminder)
             > reply attempt-2 #message-1 pub struct TokenStore
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
         "#]],
     );
 }
 
-/// An index that never answers holds nobody up.
+/// A hanging index blocks no worker.
 #[test]
-fn an_index_that_hangs_is_not_waited_for() {
+fn a_query_does_not_wait_for_a_hanging_index() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -72,16 +72,16 @@ fn an_index_that_hangs_is_not_waited_for() {
         ",
         &expect![[r#"
             > tick +60s
-              query-1 no answer in time, 0 spent, 0 saved: The index has not answered within 60 seconds.
+              query-1 no answer in time, 0 spent, 0 saved: The index did not answer within 60 seconds.
             > indexed query-1 4096 struct TokenStore
               nothing
         "#]],
     );
 }
 
-/// S0-120: what asking may cost is limited for a worker and for a plan.
+/// S0-120: the cost is limited for a worker and for a plan.
 #[test]
-fn over_budget_nobody_is_asked() {
+fn no_owner_is_asked_over_the_budget() {
     check(
         "
             query-limits 560 1200 60s
@@ -130,9 +130,9 @@ fn over_budget_nobody_is_asked() {
     );
 }
 
-/// S0-034, S0-050, S0-128: kept by name and place, and gone with an edit of the owner's.
+/// S0-034, S0-050, S0-128: kept by name and path, until the owner changes something.
 #[test]
-fn what_an_owner_said_is_kept_until_it_changes_something() {
+fn an_answer_is_kept_until_its_owner_changes_something() {
     check_two(
         "
             snapshots
@@ -168,9 +168,9 @@ fn what_an_owner_said_is_kept_until_it_changes_something() {
     );
 }
 
-/// S0-128: the words of a turn that ended without an answer are told, and never kept.
+/// S0-128: the last text of a turn without an answer is returned, but never kept.
 #[test]
-fn last_words_are_told_and_not_kept() {
+fn the_last_text_of_a_turn_is_returned_and_not_kept() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -196,22 +196,21 @@ fn last_words_are_told_and_not_kept() {
 
 /// Everything has a limit.
 #[test]
-fn a_worker_asks_only_so_much_at_once() {
+fn open_queries_of_a_worker_are_limited() {
     let ask = |it| format!("~ query attempt-1 Name{it}\n");
     let asks: String = (1..=10).map(ask).collect();
     check_two(
         &format!("{asks} query attempt-1 Name11"),
         &expect![[r#"
-        > query attempt-1 Name11
-          rejected: worker-1 waits for 10 answers already; wait for some of them
-    "#]],
+            > query attempt-1 Name11
+              rejected: worker-1 already waits for 10 answers, which is the limit; wait for some of them
+        "#]],
     );
 }
 
-/// An agent that outlived the orchestrator is read from its beginning: what it said is known, however
-/// long ago that was.
+/// After a restart the output of an agent is read from its beginning: old queries are recognised.
 #[test]
-fn what_was_asked_long_ago_is_not_asked_again() {
+fn old_queries_are_not_repeated() {
     let answered = |it| format!("~ need attempt-1 Name{it}\n~ indexed query-{it} 40 struct Name\n");
     let before: String = (1..=40).map(answered).collect();
     check_two(

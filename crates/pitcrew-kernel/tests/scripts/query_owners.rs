@@ -1,12 +1,12 @@
-//! Whose code it is, and who is asked.
+//! Owners of code.
 
 use super::queries::{TWO, check_two};
 use crate::script::{Script, check};
 use expect_test::expect;
 
-/// S0-035, S0-127: a region is a path, and the longest that holds a place is its owner's.
+/// S0-035, S0-127: the longest region that contains a path owns it, by whole components.
 #[test]
-fn the_owner_has_the_longest_region_and_never_a_part_of_a_word() {
+fn the_longest_region_owns_a_path() {
     check(
         "
             ~ plan demo overlap | a in app | b in ui | c in lib/build | d in lib
@@ -36,9 +36,9 @@ fn the_owner_has_the_longest_region_and_never_a_part_of_a_word() {
     );
 }
 
-/// S0-036, S0-052: nobody is asked what it asks itself.
+/// S0-036, S0-052: a worker is not asked its own query.
 #[test]
-fn nobody_is_asked_what_it_asks_itself() {
+fn a_worker_is_not_asked_its_own_query() {
     check_two(
         "
             ~ query attempt-1 Button
@@ -51,9 +51,9 @@ fn nobody_is_asked_what_it_asks_itself() {
     );
 }
 
-/// S0-038: somebody owns it, and cannot be asked.
+/// S0-038: the code has an owner that cannot be asked.
 #[test]
-fn an_owner_that_is_not_there_is_named() {
+fn an_unavailable_owner_is_named() {
     check(
         "
             ~ plan demo | ui in ui | core in core after ui
@@ -64,12 +64,12 @@ fn an_owner_that_is_not_there_is_named() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 task-2 could not be asked, 0 spent, 0 saved: Agent task-2 not available for cross-region query. Nobody works on it now: it is pending.
+              query-1 task-2 could not be asked, 0 spent, 0 saved: Agent task-2 not available for cross-region query. It has no worker now: it is pending.
         "#]],
     );
 }
 
-/// S0-129: of two in the same region the one that is not in a turn is asked, then the older one.
+/// S0-129: of two owners of one region the idle one is asked, then the older one.
 #[test]
 fn of_several_owners_the_least_busy_is_asked() {
     check(
@@ -108,7 +108,7 @@ fn of_several_owners_the_least_busy_is_asked() {
     );
 }
 
-/// S0-130: nobody is asked who waits for the asker.
+/// S0-130: an owner that waits for the asker is not asked.
 #[test]
 fn an_owner_that_waits_for_the_asker_is_not_asked() {
     check_two(
@@ -119,12 +119,12 @@ fn an_owner_that_waits_for_the_asker_is_not_asked() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
         "#]],
     );
 }
 
-/// S0-130: whoever closes the circle ends it.
+/// S0-130: a query that closes a cycle ends the other.
 #[test]
 fn an_owner_that_asks_its_asker_ends_the_query() {
     check_two(
@@ -135,17 +135,17 @@ fn an_owner_that_asks_its_asker_ends_the_query() {
         ",
         &expect![[r#"
             > ask attempt-2 @worker-1 which port?
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
               message-2: worker-2 -> worker-1, question, normal: which port?
-              message-3: orchestrator -> worker-2, answer, high, to message-2, in message-2: No answer will come: you wait for worker-1, which in turn waits for you. You were asked: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation. Do not wait for each other. Decide it yourself and say what you assumed, or ask a person: the same tool without `to`.
-              message-1 queued -> dead (nobody waits for the answer)
-              message-2 queued -> dead (nobody waits for the answer)
+              message-3: orchestrator -> worker-2, answer, high, to message-2, in message-2: No answer will come: you wait for worker-1, and it waits for you. Its question: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation. Do not wait. Decide yourself and state your assumption, or ask a person: call the same tool without `to`.
+              message-1 queued -> dead (its sender no longer waits)
+              message-2 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
     );
 }
 
-/// A parent that waits for its sub-task is not asked by it either.
+/// A parent that waits for its sub-task is not asked by it.
 #[test]
 fn a_parent_that_waits_for_its_subtask_is_not_asked_by_it() {
     check(
@@ -161,14 +161,14 @@ fn a_parent_that_waits_for_its_subtask_is_not_asked_by_it() {
         ",
         &expect![[r#"
             > unknown query-1 core/tokens.rs
-              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
         "#]],
     );
 }
 
-/// S0-030: an owner that ends leaves the question to the next one, and to nobody after that.
+/// S0-030: if the owner ends, the next one is asked, if there is one.
 #[test]
-fn an_owner_that_ends_leaves_it_to_the_next() {
+fn a_query_moves_on_when_its_owner_ends() {
     check(
         "
             ~ plan demo overlap | ui in ui | one in core attempts=1 | two in core attempts=1
@@ -184,19 +184,19 @@ fn an_owner_that_ends_leaves_it_to_the_next() {
         &expect![[r#"
             > exited worker-2
               worker-2 exited: exit code 1
-              attempt-2 ended: failed (the agent ended before its turn: exit code 1)
-              worker-2 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-2 ended: failed (the agent exited during its turn: exit code 1)
+              worker-2 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-2
-              task-2 running -> failed (the agent ended before its turn: exit code 1)
+              task-2 running -> failed (the agent exited during its turn: exit code 1)
               message-1 queued -> dead (task-2 is failed)
               query-1 goes to worker-3 as message-2
               message-2: worker-1 -> worker-3, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
             > exited worker-3
               worker-3 exited: exit code 1
-              attempt-3 ended: failed (the agent ended before its turn: exit code 1)
-              worker-3 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-3 ended: failed (the agent exited during its turn: exit code 1)
+              worker-3 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-3
-              task-3 running -> failed (the agent ended before its turn: exit code 1)
+              task-3 running -> failed (the agent exited during its turn: exit code 1)
               message-2 queued -> dead (task-3 is failed)
               query-1 worker-3 could not be asked, 0 spent, 0 saved: Agent worker-3 not available for cross-region query. It has ended without an answer.
               worker-1 waiting_input -> running (a slot is free)
@@ -204,9 +204,9 @@ fn an_owner_that_ends_leaves_it_to_the_next() {
     );
 }
 
-/// Only who was asked answers.
+/// Only the worker that was asked can answer.
 #[test]
-fn nobody_answers_for_another() {
+fn a_worker_cannot_answer_for_another() {
     check(
         "
             ~ plan demo | ui in ui | core in core | web in web
@@ -221,14 +221,14 @@ fn nobody_answers_for_another() {
         ",
         &expect![[r#"
             > reply attempt-3 #message-1 nonsense
-              rejected: message-1 is not for you, or nobody waits for its answer any more
+              rejected: message-1 is not a question to you, or its sender no longer waits for the answer
             > reply attempt-2 #message-1
-              rejected: a message needs words
+              rejected: the message is empty; write something
         "#]],
     );
 }
 
-/// S0-029: an owner of any plan that lives is asked, but not while it is paused.
+/// S0-029: the owner may be in any live plan that is not paused.
 #[test]
 fn an_owner_of_another_plan_is_asked_unless_it_is_paused() {
     let mut script = Script::default();

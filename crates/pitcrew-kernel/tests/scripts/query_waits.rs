@@ -1,13 +1,12 @@
-//! A call that waits for an owner: who has a slot meanwhile, and that nobody waits in a circle.
+//! Calls that wait for an owner: slots and cycles.
 
 use super::queries::check_two;
 use crate::script::check;
 use expect_test::expect;
 
-/// Where there is one slot, whoever asks gives it to the owner, and has the answer when it has a slot
-/// again.
+/// With one slot the asker gives it to the owner, and gets the answer when it has a slot again.
 #[test]
-fn who_waits_for_an_owner_lends_it_the_slot() {
+fn an_asker_gives_its_slot_to_the_owner() {
     check_two(
         "
             ~ ask attempt-2 Which database?
@@ -39,9 +38,9 @@ fn who_waits_for_an_owner_lends_it_the_slot() {
     );
 }
 
-/// What nobody answers in time is told when there is a slot.
+/// The result of a timeout is delivered when there is a slot.
 #[test]
-fn who_has_waited_long_enough_waits_for_a_slot() {
+fn a_timed_out_asker_waits_for_a_slot() {
     check_two(
         "
             ~ slots 1
@@ -57,8 +56,8 @@ fn who_has_waited_long_enough_waits_for_a_slot() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > tick +60s
-              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It has not answered within 60 seconds.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 did not answer in time, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It did not answer within 60 seconds.
+              message-1 queued -> dead (its sender no longer waits)
             > ask attempt-2 Which database?
               request-1: "Which database?"
             > turn worker-2 end_turn
@@ -68,9 +67,9 @@ fn who_has_waited_long_enough_waits_for_a_slot() {
     );
 }
 
-/// A turn that ends in the middle of its call is not forgotten.
+/// A turn that ends during its call continues.
 #[test]
-fn a_turn_that_ends_while_it_waits_goes_on() {
+fn a_turn_that_ends_during_a_query_continues() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -84,8 +83,8 @@ fn a_turn_that_ends_while_it_waits_goes_on() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > turn worker-1 end_turn
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (reminder)
             > tick +60s
@@ -94,9 +93,9 @@ fn a_turn_that_ends_while_it_waits_goes_on() {
     );
 }
 
-/// Two calls at once: it goes on when neither waits for anybody.
+/// Two calls at once: the worker continues when both have ended.
 #[test]
-fn who_asks_two_things_waits_for_both() {
+fn an_asker_of_two_queries_waits_for_both() {
     check_two(
         "
             ~ query attempt-1 TokenStore
@@ -128,10 +127,10 @@ fn who_asks_two_things_waits_for_both() {
     );
 }
 
-/// S0-130: two that ask for each other's code at the same time. The first is put to its owner; the
-/// second would wait in a circle and is told so, so that its turn ends and it can answer the first.
+/// S0-130: two workers query each other at the same time. The first query reaches its owner; the
+/// second would close a cycle and is refused, so that its turn ends and it can answer the first.
 #[test]
-fn two_that_ask_each_other_do_not_wait_for_each_other() {
+fn two_workers_that_query_each_other_do_not_deadlock() {
     check_two(
         "
             query attempt-1 TokenStore
@@ -153,7 +152,7 @@ fn two_that_ask_each_other_do_not_wait_for_each_other() {
               message-1: worker-1 -> worker-2, query, high: I need the type signature and brief description of `TokenStore`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-1 running -> waiting_input (it asked worker-2)
             > unknown query-2 ui/login.rs
-              query-2 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-2 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
             > turn worker-2 end_turn
               message-1 queued -> delivered by worker-2
               => prompt worker-2 (messages)
@@ -164,9 +163,9 @@ fn two_that_ask_each_other_do_not_wait_for_each_other() {
     );
 }
 
-/// S0-130: over a third as well.
+/// S0-130: through a third worker.
 #[test]
-fn three_that_ask_each_other_do_not_wait_for_each_other() {
+fn three_workers_that_query_each_other_do_not_deadlock() {
     check(
         "
             ~ plan demo | ui in ui | core in core | api in api
@@ -191,12 +190,12 @@ fn three_that_ask_each_other_do_not_wait_for_each_other() {
               message-2: worker-2 -> worker-3, query, high: I need the type signature and brief description of `Route`. Context: none. Reply with ONLY the signature/definition, no explanation.
               worker-2 running -> waiting_input (it asked worker-3)
             > unknown query-3 ui/login.rs
-              query-3 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
+              query-3 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
         "#]],
     );
 }
 
-/// S0-130: a parent that begins to wait for a sub-task which waits for it.
+/// S0-130: a parent begins to wait for a sub-task that waits for it.
 #[test]
 fn a_parent_that_begins_to_wait_ends_what_its_subtask_asks_it() {
     check(
@@ -218,15 +217,15 @@ fn a_parent_that_begins_to_wait_ends_what_its_subtask_asks_it() {
               worker-2 running -> waiting_input (it asked worker-1)
             > await attempt-1 60s
               worker-1 waits for subtask-2 until 60000 ms
-              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you in turn.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-1 could not be asked, 0 spent, 0 saved: Agent worker-1 not available for cross-region query. It waits for you.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
               worker-2 waiting_input -> running (a slot is free)
         "#]],
     );
 }
 
-/// S0-130: the last step of a circle may be made by somebody whom the owner waits for.
+/// S0-130: the last step of a cycle may be made by a worker that the owner waits for.
 #[test]
 fn a_subtask_of_the_owner_that_asks_the_asker_ends_the_query() {
     check_two(
@@ -244,8 +243,8 @@ fn a_subtask_of_the_owner_that_asks_the_asker_ends_the_query() {
               worker-1 running -> waiting_input (it asked worker-2)
             > ask attempt-3 @worker-1 which port?
               message-2: worker-3 -> worker-1, question, normal: which port?
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
     );
@@ -273,17 +272,17 @@ fn a_subtask_of_the_owner_that_begins_to_wait_ends_the_query() {
               worker-1 running -> waiting_input (it asked worker-2)
             > await attempt-3 60s
               worker-3 waits for subtask-4 until 60000 ms
-              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you in turn.
-              message-2 queued -> dead (nobody waits for the answer)
+              query-1 worker-2 could not be asked, 0 spent, 0 saved: Agent worker-2 not available for cross-region query. It waits for you.
+              message-2 queued -> dead (its sender no longer waits)
               worker-3 running -> waiting_subtasks (it waits for its sub-tasks)
               worker-1 waiting_input -> running (a slot is free)
         "#]],
     );
 }
 
-/// A turn that ends while it waits for an owner, and while others work for it: it goes on with them.
+/// A turn ends while it waits for an owner and for sub-tasks: it continues with the sub-tasks.
 #[test]
-fn a_parent_whose_turn_ends_while_it_asks_hears_of_its_subtask() {
+fn a_parent_whose_turn_ends_during_a_query_gets_its_results() {
     check_two(
         "
             ~ spawn attempt-1 | look
@@ -295,8 +294,8 @@ fn a_parent_whose_turn_ends_while_it_asks_hears_of_its_subtask() {
         ",
         &expect![[r#"
             > turn worker-1 end_turn
-              query-1 nobody waits for the answer, 0 spent, 0 saved
-              message-1 queued -> dead (nobody waits for the answer)
+              query-1 the asker no longer waits, 0 spent, 0 saved
+              message-1 queued -> dead (its sender no longer waits)
             > finish subtask-3
               task-3 verifying -> completed
               worker-1 waiting_input -> running (a slot is free)

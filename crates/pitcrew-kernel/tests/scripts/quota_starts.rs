@@ -1,4 +1,4 @@
-//! Limits of providers that are met at a start, and those that outlive an orchestrator.
+//! Provider limits at a start, and across restarts.
 
 use crate::script::check;
 use expect_test::expect;
@@ -19,7 +19,7 @@ fn an_agent_that_is_ready_during_a_limit_waits_before_its_first_turn() {
             > ready worker-2
               worker-2 starting -> running
               task-2 starting -> running
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -31,7 +31,7 @@ fn an_agent_that_is_ready_during_a_limit_waits_before_its_first_turn() {
 }
 
 #[test]
-fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
+fn a_limit_at_the_start_costs_no_attempt() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -45,11 +45,11 @@ fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
         ",
         &expect![[r#"
             > fail-start worker-1 quota 90000
-              attempt-1 ended: failed (a limit of the provider: usage limit reached)
-              worker-1 starting -> failed (a limit of the provider: usage limit reached)
+              attempt-1 ended: failed (provider limit: usage limit reached)
+              worker-1 starting -> failed (provider limit: usage limit reached)
               => stop worker-1
               claude is held until 90000 ms (usage limit reached)
-              task-1 starting -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+              task-1 starting -> pending (provider limit: usage limit reached; again at 77 ms)
             > stopped worker-1
               => save work of attempt-1
             > saved attempt-1
@@ -66,7 +66,7 @@ fn a_limit_that_is_met_at_the_start_costs_no_attempt() {
 }
 
 #[test]
-fn our_own_commands_wait_for_nobodys_limit() {
+fn commands_do_not_wait_for_provider_limits() {
     check(
         "
             ~ slots 1
@@ -77,18 +77,18 @@ fn our_own_commands_wait_for_nobodys_limit() {
         ",
         &expect![[r#"
             > turn worker-1 quota 90000
-              attempt-1 ended: failed (a limit of the provider: usage limit reached)
-              worker-1 running -> failed (a limit of the provider: usage limit reached)
+              attempt-1 ended: failed (provider limit: usage limit reached)
+              worker-1 running -> failed (provider limit: usage limit reached)
               => stop worker-1
-              task-1 running -> pending (a limit of the provider: usage limit reached; again at 77 ms)
+              task-1 running -> pending (provider limit: usage limit reached; again at 77 ms)
         "#]],
     );
 }
 
-/// A restart in the middle of the wait: the agent is found again, is not prompted before the limit is
-/// over, and the time that nobody was there is neither its own nor taken from the wait.
+/// A restart during the wait: the agent is reattached, is not prompted before the limit ends, and
+/// the time without an orchestrator counts for neither.
 #[test]
-fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
+fn a_restart_neither_ends_nor_prolongs_the_wait() {
     check(
         "
             ~ plan demo | a timeout=10s | b
@@ -107,7 +107,7 @@ fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
         &expect![[r#"
             > turn worker-1 quota 100000
               claude is held until 100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > reattached worker-1 60000
               worker-1 worked on for 60000 ms
             > tick +35s
@@ -127,9 +127,10 @@ fn a_restart_during_the_wait_neither_ends_nor_prolongs_it() {
     );
 }
 
-/// The limit ends while nobody is there: whoever comes back goes on at once, with one prompt.
+/// The limit ends without an orchestrator: after the restart the worker continues at once, with one
+/// prompt.
 #[test]
-fn a_limit_that_ended_while_nobody_was_there_is_over_at_the_restart() {
+fn a_limit_that_ended_without_an_orchestrator_is_over_at_the_restart() {
     check(
         "
             ~ plan demo | a attempts=1 | b
@@ -145,7 +146,7 @@ fn a_limit_that_ended_while_nobody_was_there_is_over_at_the_restart() {
         &expect![[r#"
             > turn worker-1 quota 60000
               claude is held until 60000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > reattached worker-1 600000
               worker-1 worked on for 600000 ms
               claude is released

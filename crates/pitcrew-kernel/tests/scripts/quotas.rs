@@ -1,4 +1,4 @@
-//! Limits of providers: who meets one waits, and with it the whole backend.
+//! Provider limits: a worker that reaches one waits, and with it the whole backend.
 
 use crate::script::check;
 use expect_test::{Expect, expect};
@@ -14,9 +14,9 @@ fn check_one(script: &str, expected: &Expect) {
     check(&format!("{ONE}{script}"), expected);
 }
 
-/// It keeps its session and its checkout, and gives its slot to a task of another backend.
+/// It keeps its session and its checkout, and frees its slot for a task of another backend.
 #[test]
-fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
+fn a_worker_waits_for_the_end_of_a_limit_and_continues() {
     check(
         "
             ~ slots 1
@@ -36,7 +36,7 @@ fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
         &expect![[r#"
             > turn worker-1 quota 1000000
               claude is held until 1000000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
               task-3 queued -> starting (a slot is free)
               attempt-2 opened: task-3 #1 from base
               => prepare checkout attempt-2
@@ -61,7 +61,7 @@ fn a_worker_that_meets_a_limit_waits_until_it_is_over_and_goes_on() {
 }
 
 #[test]
-fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
+fn an_unknown_wait_doubles_until_a_turn_succeeds() {
     check_one(
         "
             turn worker-1 quota
@@ -82,24 +82,24 @@ fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
         &expect![[r#"
             > turn worker-1 quota
               claude is held until 300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 900000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +600s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota
               claude is held until 2100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-1 quota
               claude is held until 8100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +3600s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -114,13 +114,13 @@ fn where_nobody_says_how_long_the_wait_doubles_until_a_turn_goes_well() {
               => prompt worker-1 (answer)
             > turn worker-1 quota
               claude is held until 8400000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
 
 #[test]
-fn an_absurd_time_is_not_believed() {
+fn an_absurd_reset_time_is_ignored() {
     check_one(
         "
             ~ tick +5s
@@ -131,21 +131,21 @@ fn an_absurd_time_is_not_believed() {
         &expect![[r#"
             > turn worker-1 quota 4000
               claude is held until 305000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > turn worker-1 quota 99999999999999
               claude is held until 691505000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
         "#]],
     );
 }
 
-/// Two workers meet the same limit; the later time counts.
+/// Two workers reach the same limit; the later time counts.
 #[test]
-fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
+fn a_second_worker_at_the_limit_waits_with_the_first() {
     check(
         "
             ~ plan demo | a | b
@@ -163,9 +163,9 @@ fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
         &expect![[r#"
             > turn worker-1 quota 60000
               claude is held until 60000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +60s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)
@@ -174,10 +174,10 @@ fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
               => prompt worker-2 (the limit is over)
             > turn worker-1 quota 100000
               claude is held until 100000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > turn worker-2 quota 200000
               claude is held until 200000 ms (usage limit reached)
-              worker-2 running -> waiting_quota (a limit of claude is used up)
+              worker-2 running -> waiting_quota (claude has reached a provider limit)
             > tick +40s
               nothing
             > tick +100s
@@ -191,7 +191,7 @@ fn a_second_worker_that_meets_the_limit_waits_with_the_first() {
 }
 
 #[test]
-fn a_person_does_not_have_to_wait() {
+fn a_person_can_retry_before_the_limit_ends() {
     check(
         "
             ~ slots 1
@@ -208,13 +208,13 @@ fn a_person_does_not_have_to_wait() {
               worker-1 waiting_quota -> running (a slot is free)
               => prompt worker-1 (the limit is over)
             > retry task-2
-              rejected: task-2 cannot be retried: it is queued; `pitcrew cancel task-2` ends it, and what has ended can be
+              rejected: task-2 cannot be retried: it is queued; cancel it first with `pitcrew cancel task-2`
         "#]],
     );
 }
 
 #[test]
-fn what_waits_for_a_limit_can_be_cancelled() {
+fn a_worker_that_waits_for_a_limit_can_be_cancelled() {
     check(
         "
             ~ plan demo | a | b
@@ -239,9 +239,9 @@ fn what_waits_for_a_limit_can_be_cancelled() {
     );
 }
 
-/// It cost the agent nothing: whoever ends while it waits was interrupted.
+/// An agent that exits during the wait was interrupted, at the cost of no attempt.
 #[test]
-fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_over() {
+fn an_agent_that_exits_during_a_limit_is_retried_after_it() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -256,13 +256,13 @@ fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_ove
         &expect![[r#"
             > turn worker-1 quota
               claude is held until 300000 ms (usage limit reached)
-              worker-1 running -> waiting_quota (a limit of claude is used up)
+              worker-1 running -> waiting_quota (claude has reached a provider limit)
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 waiting_quota -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 waiting_quota -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s
@@ -277,7 +277,7 @@ fn an_agent_that_dies_while_it_waits_for_a_limit_is_tried_again_when_that_is_ove
 }
 
 #[test]
-fn a_limit_that_ends_while_the_plan_is_paused_is_noticed_when_it_goes_on() {
+fn a_limit_that_ends_in_a_pause_is_noticed_at_the_resume() {
     check(
         "
             ~ plan demo | a | b
@@ -335,7 +335,7 @@ fn an_answer_waits_for_the_limit_too() {
 }
 
 #[test]
-fn calls_that_waited_for_permission_are_over_with_the_turn_that_met_the_limit() {
+fn requests_of_the_turn_that_reached_the_limit_are_withdrawn() {
     check_one(
         "
             permit worker-1 execute make
@@ -345,11 +345,11 @@ fn calls_that_waited_for_permission_are_over_with_the_turn_that_met_the_limit() 
         &expect![[r#"
             > permit worker-1 execute make
               request-1: may it execute make?
-              worker-1 running -> waiting_permission (it asks for permission)
+              worker-1 running -> waiting_permission (it requests a permission)
             > turn worker-1 quota
               request-1 at_user -> withdrawn
               claude is held until 300000 ms (usage limit reached)
-              worker-1 waiting_permission -> waiting_quota (a limit of claude is used up)
+              worker-1 waiting_permission -> waiting_quota (claude has reached a provider limit)
             > tick +300s
               claude is released
               worker-1 waiting_quota -> running (a slot is free)

@@ -1,4 +1,4 @@
-//! Who works where: one at a time in a part of the tree.
+//! Regions: one task at a time in a part of the tree.
 
 use crate::script::check;
 use expect_test::expect;
@@ -38,7 +38,7 @@ fn overlapping_regions_wait() {
 }
 
 #[test]
-fn overlapping_regions_run_together_where_the_plan_says_so() {
+fn overlapping_regions_run_together_if_the_plan_allows_it() {
     check(
         "
             ~ plan demo overlap | a in core | b in core/api

@@ -1,11 +1,11 @@
-//! A worker has a part of its work tried again.
+//! Retries of sub-tasks by their parent.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// A part that a worker has tried again counts like one more.
+/// A retry counts as a new sub-task.
 #[test]
-fn what_a_worker_repeats_counts_as_handed_out() {
+fn a_retry_counts_as_a_new_subtask() {
     check(
         "
             ~ slots 1
@@ -27,9 +27,9 @@ fn what_a_worker_repeats_counts_as_handed_out() {
         ",
         &expect![[r#"
             > spawn attempt-1 | u | v | w | x
-              rejected: worker-1 has handed out 7 sub-tasks and asks for 4 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 7 sub-tasks and requests 4 more, and the limit for a worker is 10; do the rest yourself
             > self-retry subtask-2
-              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 10 sub-tasks and requests 1 more, and the limit for a worker is 10; do the rest yourself
             > retry subtask-2
               task-2 is granted one more attempt
               task-2 cancelled -> pending (a person asked for a retry)
@@ -38,7 +38,7 @@ fn what_a_worker_repeats_counts_as_handed_out() {
     );
 }
 
-/// A limit of a provider holds for all of its workers: only a person has one tried before its time.
+/// A provider limit applies to all workers of a backend: only a person can release it early.
 #[test]
 fn a_worker_releases_no_backend() {
     check(
@@ -55,9 +55,9 @@ fn a_worker_releases_no_backend() {
         ",
         &expect![[r#"
             > self-retry subtask-2
-              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+              rejected: claude has reached a limit of its provider; only a person can retry it before the limit ends
             > client retry subtask-2
-              rejected: claude is at a limit of its provider: only a person has it tried before that is over
+              rejected: claude has reached a limit of its provider; only a person can retry it before the limit ends
             > retry subtask-2
               claude is released
               worker-2 waiting_quota -> running (a slot is free)

@@ -5,7 +5,7 @@ use expect_test::expect;
 
 /// S0-066, S0-072: back-off first, then a second attempt on top of the first one's work.
 #[test]
-fn a_failed_check_is_retried_from_the_work_that_failed_it() {
+fn a_failed_check_is_retried_from_the_same_work() {
     check(
         "
             ~ plan demo | a check=make
@@ -33,7 +33,7 @@ fn a_failed_check_is_retried_from_the_work_that_failed_it() {
 }
 
 #[test]
-fn a_check_that_was_red_before_is_said_to_be() {
+fn a_check_that_also_fails_on_the_base_is_marked() {
     check(
         "
             ~ plan demo | a check=make
@@ -54,8 +54,8 @@ fn a_check_that_was_red_before_is_said_to_be() {
             > base-red plan-1 make
               nothing
             > fail attempt-1 checks make
-              attempt-1 ended: failed (check `make` failed with exit code 1 (it fails on the base too))
-              task-1 verifying -> pending (check `make` failed with exit code 1 (it fails on the base too); again at 77 ms)
+              attempt-1 ended: failed (check `make` failed with exit code 1 (it also fails on the base))
+              task-1 verifying -> pending (check `make` failed with exit code 1 (it also fails on the base); again at 77 ms)
         "#]],
     );
 }
@@ -97,7 +97,7 @@ fn a_conflict_names_the_other_task_and_starts_fresh() {
 }
 
 #[test]
-fn what_the_gate_refuses_is_not_built_upon() {
+fn refused_work_is_not_continued() {
     check(
         "
             ~ plan demo | a in core
@@ -110,9 +110,9 @@ fn what_the_gate_refuses_is_not_built_upon() {
         ",
         &expect![[r#"
             > fail attempt-1 gate ui/x
-              attempt-1 ended: failed (refused at the gate: ui/x is outside the zone)
+              attempt-1 ended: failed (refused at the gate: ui/x is outside the region)
               => save work of attempt-1
-              task-1 verifying -> pending (refused at the gate: ui/x is outside the zone; again at 77 ms)
+              task-1 verifying -> pending (refused at the gate: ui/x is outside the region; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s
@@ -195,7 +195,7 @@ fn back_off_is_capped() {
     );
 }
 
-/// S0-062, S0-063, S0-068, S2-056: only what failed runs again; what is completed is kept.
+/// S0-062, S0-063, S0-068, S2-056: only failed tasks run again; completed work is kept.
 #[test]
 fn a_person_may_retry_on_top() {
     check(
@@ -223,7 +223,7 @@ fn a_person_may_retry_on_top() {
               attempt-3 opened: task-1 #2 from merged-2
               => prepare checkout attempt-3
             > retry task-2
-              rejected: task-2 cannot be retried: it is completed; there is nothing left to do
+              rejected: task-2 cannot be retried: it is completed; it has nothing left to do
             > work task-1
               task-1 integrating -> completed
               plan-1 active -> completed (2 of 2 tasks are completed)
@@ -316,7 +316,7 @@ fn a_retry_without_fresh_continues() {
 }
 
 #[test]
-fn an_interruption_is_not_the_agents_fault() {
+fn an_interruption_does_not_count_as_an_attempt() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -331,10 +331,10 @@ fn an_interruption_is_not_the_agents_fault() {
         &expect![[r#"
             > exited worker-1 lost
               worker-1 exited: lost
-              attempt-1 ended: failed (interrupted before it was done)
-              worker-1 running -> failed (interrupted before it was done)
+              attempt-1 ended: failed (interrupted)
+              worker-1 running -> failed (interrupted)
               => save work of attempt-1
-              task-1 running -> pending (interrupted before it was done; again at 77 ms)
+              task-1 running -> pending (interrupted; again at 77 ms)
             > saved attempt-1
               nothing
             > tick +1s
@@ -344,17 +344,17 @@ fn an_interruption_is_not_the_agents_fault() {
               => prepare checkout attempt-2
             > exited worker-2 killed
               worker-2 exited: signal 9
-              attempt-2 ended: failed (the agent ended before its turn: signal 9)
-              worker-2 running -> failed (the agent ended before its turn: signal 9)
+              attempt-2 ended: failed (the agent exited during its turn: signal 9)
+              worker-2 running -> failed (the agent exited during its turn: signal 9)
               => save work of attempt-2
-              task-1 running -> failed (the agent ended before its turn: signal 9)
+              task-1 running -> failed (the agent exited during its turn: signal 9)
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],
     );
 }
 
 #[test]
-fn the_next_attempt_waits_until_the_last_one_is_put_away() {
+fn the_next_attempt_waits_until_the_last_one_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -368,16 +368,16 @@ fn the_next_attempt_waits_until_the_last_one_is_put_away() {
         ",
         &expect![[r#"
             > fail attempt-1 protocol garbage
-              attempt-1 ended: failed (protocol: garbage)
-              worker-1 running -> failed (protocol: garbage)
+              attempt-1 ended: failed (protocol error: garbage)
+              worker-1 running -> failed (protocol error: garbage)
               => stop worker-1
-              task-1 running -> pending (protocol: garbage; again at 77 ms)
+              task-1 running -> pending (protocol error: garbage; again at 77 ms)
             > tick +5s
               nothing
             > stopped worker-1
               => save work of attempt-1
             > retry task-1
-              rejected: task-1 cannot be retried: it is pending; `pitcrew cancel task-1` ends it, and what has ended can be
+              rejected: task-1 cannot be retried: it is pending; cancel it first with `pitcrew cancel task-1`
             > saved attempt-1
               task-1 pending -> queued
               task-1 queued -> starting (a slot is free)
@@ -388,7 +388,7 @@ fn the_next_attempt_waits_until_the_last_one_is_put_away() {
 }
 
 #[test]
-fn a_cancelled_task_can_be_retried_once_it_is_put_away() {
+fn a_cancelled_task_can_be_retried_once_it_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -408,7 +408,7 @@ fn a_cancelled_task_can_be_retried_once_it_is_put_away() {
               task-1 running -> cancelled (cancelled by person)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
             > retry task-1
               plan-1 failed -> active (retry)
               task-1 is granted one more attempt
@@ -436,20 +436,20 @@ fn a_task_that_has_not_ended_cannot_be_retried() {
         ",
         &expect![[r#"
             > retry task-1
-              rejected: task-1 cannot be retried: it is starting; `pitcrew cancel task-1` ends it, and what has ended can be
+              rejected: task-1 cannot be retried: it is starting; cancel it first with `pitcrew cancel task-1`
             > retry task-2
-              rejected: task-2 cannot be retried: it is pending; `pitcrew cancel task-2` ends it, and what has ended can be
+              rejected: task-2 cannot be retried: it is pending; cancel it first with `pitcrew cancel task-2`
             > retry task-1
-              rejected: task-1 cannot be retried: it is completed; there is nothing left to do
+              rejected: task-1 cannot be retried: it is completed; it has nothing left to do
             > retry task-9
               rejected: there is no task-9; `pitcrew status --all` lists the tasks
         "#]],
     );
 }
 
-/// What the agent said reaches the next prompt, even if it leaves right after it.
+/// The report of the agent reaches the next prompt, even if it exits right after it.
 #[test]
-fn an_agent_that_gives_up_and_leaves_is_heard() {
+fn an_agent_that_gives_up_and_exits_has_reported() {
     check(
         "
             ~ plan demo | a

@@ -1,10 +1,10 @@
-//! Nothing is started with less confinement than is wanted.
+//! Nothing starts with a weaker sandbox than required.
 
 use crate::script::check;
 use expect_test::expect;
 
 #[test]
-fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
+fn a_plan_is_rejected_if_the_required_tier_is_unavailable() {
     check(
         "
             sandbox T2 min=T3
@@ -17,7 +17,7 @@ fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
             > sandbox T2 min=T3
               sandbox: T2 available
             > plan demo | a
-              rejected: tier T3 is wanted and this machine offers T2: no bubblewrap: install it
+              rejected: tier T3 is required, but this machine offers T2: no bubblewrap: install it
             > sandbox T3 min=T3
               sandbox: T3 available
         "#]],
@@ -25,7 +25,7 @@ fn a_plan_is_refused_where_the_wanted_tier_is_not_to_be_had() {
 }
 
 #[test]
-fn without_any_confinement_a_person_has_to_agree_once() {
+fn without_a_sandbox_a_person_has_to_agree_once() {
     check(
         "
             sandbox T1
@@ -41,9 +41,9 @@ fn without_any_confinement_a_person_has_to_agree_once() {
             > sandbox T1
               sandbox: T1 available
             > plan demo | a
-              rejected: nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`
+              rejected: no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`
             > client accept-tier T1
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > accept-tier T1
               T1 accepted
             > accept-tier T1
@@ -55,7 +55,7 @@ fn without_any_confinement_a_person_has_to_agree_once() {
 }
 
 #[test]
-fn the_settings_of_the_user_agree_as_well() {
+fn the_settings_of_the_user_can_agree() {
     check(
         "
             sandbox T1 consent
@@ -75,7 +75,7 @@ fn the_settings_of_the_user_agree_as_well() {
 }
 
 #[test]
-fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
+fn waiting_tasks_fail_when_the_sandbox_is_lost_and_can_be_retried() {
     check(
         "
             ~ slots 1
@@ -93,7 +93,7 @@ fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
               worker-1 running -> killed (cancelled by person)
               => stop worker-1
               task-1 running -> cancelled (cancelled by person)
-              task-2 queued -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              task-2 queued -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               plan-1 active -> failed (0 of 2 tasks are completed)
             > retry task-2
               plan-1 failed -> active (retry)
@@ -107,10 +107,10 @@ fn what_waits_when_the_confinement_is_lost_fails_and_can_be_tried_again() {
     );
 }
 
-/// The machine has less to offer after a restart: neither what is being prepared nor what is being
-/// started begins in it.
+/// After a restart the machine offers a weaker sandbox: neither preparing nor starting attempts
+/// begin in it.
 #[test]
-fn what_is_on_its_way_does_not_begin_in_a_weaker_box() {
+fn starting_attempts_do_not_begin_in_a_weaker_sandbox() {
     check(
         "
             ~ sandbox T3
@@ -124,16 +124,16 @@ fn what_is_on_its_way_does_not_begin_in_a_weaker_box() {
         &expect![[r#"
             > sandbox T1
               sandbox: T1 available
-              attempt-1 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              worker-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              attempt-1 ended: failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              worker-1 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               => stop worker-1
-              task-1 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              task-1 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
             > stopped worker-1
               => save work of attempt-1
             > checkout attempt-2
-              attempt-2 ended: failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              worker-2 created -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
-              task-2 starting -> failed (nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`)
+              attempt-2 ended: failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              worker-2 created -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
+              task-2 starting -> failed (no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`)
               plan-1 active -> failed (0 of 2 tasks are completed)
         "#]],
     );

@@ -1,10 +1,10 @@
-//! What starts when: slots, dependencies, regions, several plans.
+//! Scheduling: slots, dependencies, regions, several plans.
 
 use crate::script::check;
 use expect_test::expect;
 
 /// S0-005, S0-010, S0-013, S0-053, S0-054, S0-058, S0-059, S0-061, S1-005, S1-018, S1-019, S1-055,
-/// S1-063, S1-085, S2-071: the whole way, and nothing before the approval.
+/// S1-063, S1-085, S2-071: the whole lifecycle, and nothing before the approval.
 #[test]
 fn a_plan_runs_from_its_approval_to_its_end() {
     check(
@@ -145,7 +145,7 @@ fn a_dependent_starts_only_after_integration() {
 
 /// S0-027: a linear chain, written backwards.
 #[test]
-fn a_chain_runs_in_order_from_the_work_before() {
+fn a_chain_runs_in_order_on_top_of_earlier_work() {
     check(
         "
             ~ plan demo | c after b | b after a | a
@@ -217,9 +217,9 @@ fn a_diamond_opens_and_closes() {
     );
 }
 
-/// S0-017, S0-125: nobody waits for a batch to end; the slow one does not hold up the others.
+/// S0-017, S0-125: there are no batches; a slow task does not block the others.
 #[test]
-fn a_slot_that_is_free_is_used_at_once() {
+fn a_free_slot_is_used_at_once() {
     check(
         "
             ~ slots 2
@@ -273,7 +273,7 @@ fn a_mixed_plan_starts_what_it_can() {
               task-2 = needs after task-1
               task-3 = alone
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (approved with the order)
+              plan-1 awaiting_approval -> active (approved with the command)
               => prepare plan-1
             > prepared plan-1
               task-1 pending -> queued
@@ -288,9 +288,10 @@ fn a_mixed_plan_starts_what_it_can() {
     );
 }
 
-/// S0-022, S0-027, S0-064: nothing, a cycle, a stranger, a namesake, nobody to do it.
+/// S0-022, S0-027, S0-064: an empty plan, a cycle, an unknown dependency, a duplicate, a missing
+/// agent.
 #[test]
-fn plans_that_cannot_run_are_rejected_by_name() {
+fn invalid_plans_are_rejected_with_the_reason() {
     check(
         "
             plan empty
@@ -302,7 +303,7 @@ fn plans_that_cannot_run_are_rejected_by_name() {
         ",
         &expect![[r#"
             > plan empty
-              rejected: the plan has no tasks
+              rejected: the plan has no tasks; add at least one
             > plan demo | a after c | b after a | c after b
               rejected: the tasks depend on each other in a cycle: a -> c -> b -> a
             > plan demo | a after a
@@ -310,15 +311,15 @@ fn plans_that_cannot_run_are_rejected_by_name() {
             > plan demo | a after nobody
               rejected: task `a` depends on `nobody`, which the plan does not have
             > plan demo | a | a
-              rejected: two tasks of the plan have the id `a`: give one of them another `id`
+              rejected: two tasks of the plan have the id `a`; give one of them another `id`
             > plan demo | a agent=@architect
               rejected: task `a` has no agent: name one with `agent = "..."`, or give it a `script` or a `command`
         "#]],
     );
 }
 
-/// S0-072, S0-073, S0-124, S0-132, S1-013: dependents do not run, and the order is kept after
-/// the retry.
+/// S0-072, S0-073, S0-124, S0-132, S1-013: dependents do not run, and the order is kept after the
+/// retry.
 #[test]
 fn a_failed_dependency_blocks_with_a_reason_and_a_retry_unblocks() {
     check(
@@ -362,8 +363,7 @@ fn a_failed_dependency_blocks_with_a_reason_and_a_retry_unblocks() {
     );
 }
 
-/// S0-018, S0-026, S0-060, S0-126: one failure does not abort the siblings and is an outcome
-/// like theirs.
+/// S0-018, S0-026, S0-060, S0-126: one failure does not abort the other tasks.
 #[test]
 fn two_of_three_succeed() {
     check(
@@ -391,9 +391,9 @@ fn two_of_three_succeed() {
     );
 }
 
-/// S0-132, S2-073: nothing completed is not a success; a missing program is not tried again.
+/// S0-132, S2-073: a plan without completed tasks has failed; a missing program is not retried.
 #[test]
-fn a_plan_of_which_nothing_is_completed_has_failed() {
+fn a_plan_without_completed_tasks_has_failed() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -402,15 +402,15 @@ fn a_plan_of_which_nothing_is_completed_has_failed() {
         ",
         &expect![[r#"
             > fail attempt-1 missing claude
-              attempt-1 ended: failed (agent `claude` cannot be started: not found)
-              worker-1 created -> failed (agent `claude` cannot be started: not found)
-              task-1 starting -> failed (agent `claude` cannot be started: not found)
+              attempt-1 ended: failed (cannot start agent `claude`: not found)
+              worker-1 created -> failed (cannot start agent `claude`: not found)
+              task-1 starting -> failed (cannot start agent `claude`: not found)
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],
     );
 }
 
-/// A limit that a person set by hand stands until the setting itself changes.
+/// A limit that a person set by hand stays until the setting itself changes.
 #[test]
 fn a_limit_set_by_hand_survives_a_restart() {
     check(

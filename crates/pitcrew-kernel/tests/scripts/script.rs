@@ -1,8 +1,8 @@
 //! A transcript language for the kernel: lines of inputs in, events and effects out. No IO.
 //!
-//! A line beginning with `~` is carried out silently. `start`, `finish` and `work` take the current
-//! attempt of a task along the happy path and tell only what happens to others. Snapshots are taken
-//! at once and not shown, unless a line says `snapshots`.
+//! A line that begins with `~` is silent. `start`, `finish` and `work` take the current attempt of
+//! a task along the happy path and print only what happens to others. Snapshots are taken at once
+//! and not printed, unless a line says `snapshots`.
 
 mod family;
 mod input;
@@ -16,7 +16,7 @@ use expect_test::Expect;
 use pitcrew_kernel::{State, Step, step};
 use pitcrew_model::{
     Actor, AttemptId, Effect, EffectId, EffectResult, Event, Input, InputBody, Rejection, Signal,
-    TaskId, TaskStatus, Timestamp, WorkerId, Workspace,
+    TaskId, TaskStatus, Timestamp, WorkerId, WorkspaceMode,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -30,19 +30,19 @@ pub struct Script {
     pub state: State,
     outbox: BTreeMap<EffectId, Effect>,
     pub prompts: BTreeMap<WorkerId, String>,
-    /// All of them, in order.
+    /// All effects, in order.
     pub effects: Vec<Effect>,
-    /// What stands for `$WORDS` in a line, whatever it is.
+    /// The replacement of `$WORDS` in a line.
     pub words: String,
     last: Option<(Actor, InputBody)>,
     now: Timestamp,
     out: String,
-    /// The script tells how each snapshot ends.
+    /// The script itself ends each snapshot.
     has_snapshots: bool,
 }
 
 impl Script {
-    /// Runs all lines and gives the transcript.
+    /// Runs all lines and returns the transcript.
     pub fn run(&mut self, script: &str) -> String {
         for line in script.lines().map(str::trim).filter(|it| !it.is_empty()) {
             let line = &line.replace("$WORDS", &self.words);
@@ -71,7 +71,7 @@ impl Script {
                 self.now = self.now.plus(plan::milliseconds(rest.trim_start_matches('+')));
                 self.give(Actor::Orchestrator, InputBody::Tick);
             }
-            // Nobody is there to see the time pass.
+            // Time passes without an orchestrator.
             "away" => {
                 self.now = self.now.plus(plan::milliseconds(rest.trim_start_matches('+')));
             }
@@ -126,7 +126,7 @@ impl Script {
         Ok(step)
     }
 
-    /// Where a script does not care, a checkout is as it was.
+    /// By default a snapshot finds the checkout unchanged.
     fn answer_snapshots(&mut self, step: &mut Step) {
         while !self.has_snapshots {
             let open = self.outbox.iter().find_map(|(id, effect)| {
@@ -148,7 +148,7 @@ impl Script {
         }
     }
 
-    /// Nothing is verified before the base was: where a script does not care, the base is green.
+    /// By default the base check passes, because nothing is verified before it.
     fn answer_base_check(&mut self, body: &InputBody) {
         let InputBody::Signal(Signal::EffectEnded { result, .. }) = body else { return };
         let open = self.outbox.iter().find_map(|(id, effect)| {
@@ -161,7 +161,7 @@ impl Script {
         }
     }
 
-    /// The newest open effect that `wanted` accepts; an effect that nobody knows where there is none.
+    /// Returns the newest open effect that `wanted` accepts; an unknown effect if there is none.
     fn effect(&self, wanted: impl Fn(&Effect) -> bool) -> EffectId {
         let open = self.outbox.iter().rev().find(|(_, it)| wanted(it));
         open.map_or(EffectId(0), |(id, _)| *id)
@@ -177,11 +177,11 @@ impl Script {
             format!("turn {worker} end_turn"),
             format!("stopped {worker}"),
         ];
-        // What a worker has handed out is never merged.
+        // Work of sub-tasks is never merged.
         let merge: &[&str] = match self.state.tasks[task].workspace() {
             None => &["collected", "verified", "integrated"],
-            Some(Workspace::Isolated) => &["collected"],
-            Some(Workspace::ReadOnly | Workspace::Shared) => &[],
+            Some(WorkspaceMode::Isolated) => &["collected"],
+            Some(WorkspaceMode::ReadOnly | WorkspaceMode::Shared) => &[],
         };
         let merge = merge.iter().map(|it| format!("{it} {attempt}"));
         let started = self.state.tasks[task].status != TaskStatus::Starting;
@@ -221,7 +221,7 @@ impl Script {
         }
     }
 
-    /// The sub-task that the effect pulls.
+    /// Returns the sub-task that the effect pulls.
     fn pulled(&self, effect: EffectId) -> TaskId {
         let Some(Effect::PullWork { task, .. }) = self.outbox.get(&effect) else {
             return TaskId(0);
@@ -239,7 +239,7 @@ impl Script {
     }
 }
 
-/// All of it, or what stands `since HEADING` or `until HEADING`.
+/// Returns the prompt, or its part `since HEADING` or `until HEADING`.
 fn prompt_part<'a>(prompt: &'a str, part: &str) -> &'a str {
     let Some((which, heading)) = part.split_once(' ') else { return prompt };
     let at = prompt.find(&format!("## {heading}")).expect("the prompt has this heading");
@@ -250,9 +250,9 @@ fn prompt_part<'a>(prompt: &'a str, part: &str) -> &'a str {
     }
 }
 
-/// What a shortcut tells: the end of its own task, and everything about others.
+/// What a shortcut prints: the end of its own task, and everything about others.
 ///
-/// Worker and attempt are opened together and have the same number.
+/// A worker and its attempt are opened together and have the same number.
 fn is_news(event: &Event, task: TaskId, attempt: AttemptId) -> bool {
     if let Event::TaskMoved { task: moved, to, .. } = event {
         return *moved != task || *to == TaskStatus::Completed;

@@ -1,11 +1,11 @@
-//! What a worker leaves is kept while it works, and no turn begins before the last one is kept.
+//! Snapshots: during turns, and between two turns.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// Uncommitted work is in the vault at most half a minute after it was written.
+/// Uncommitted work is saved at most half a minute after it was written.
 #[test]
-fn a_worker_is_snapshotted_every_half_minute_while_its_turn_goes_on() {
+fn a_running_worker_is_snapshotted_every_half_minute() {
     check(
         "
             snapshots
@@ -47,7 +47,7 @@ fn a_worker_is_snapshotted_every_half_minute_while_its_turn_goes_on() {
 }
 
 #[test]
-fn the_end_of_a_turn_is_kept_before_the_next_one_begins() {
+fn the_end_of_a_turn_is_saved_before_the_next_one() {
     check(
         "
             snapshots
@@ -69,10 +69,10 @@ fn the_end_of_a_turn_is_kept_before_the_next_one_begins() {
             > tick +30s
               => snapshot 2 of attempt-1 after one
             > turn worker-1 end_turn
-              attempt-1 ended: failed (no completion: two turns ended without it)
-              worker-1 running -> failed (no completion: two turns ended without it)
+              attempt-1 ended: failed (no completion: two turns ended without a report)
+              worker-1 running -> failed (no completion: two turns ended without a report)
               => stop worker-1
-              task-1 running -> pending (no completion: two turns ended without it; again at 30077 ms)
+              task-1 running -> pending (no completion: two turns ended without a report; again at 30077 ms)
             > snapshot attempt-1 two
               nothing
         "#]],
@@ -80,7 +80,7 @@ fn the_end_of_a_turn_is_kept_before_the_next_one_begins() {
 }
 
 #[test]
-fn a_snapshot_that_began_before_the_end_of_the_turn_does_not_stand_for_it() {
+fn a_snapshot_from_before_the_end_of_a_turn_does_not_count() {
     check(
         "
             snapshots
@@ -107,7 +107,7 @@ fn a_snapshot_that_began_before_the_end_of_the_turn_does_not_stand_for_it() {
 }
 
 #[test]
-fn an_answer_waits_until_the_end_of_the_turn_is_kept() {
+fn an_answer_waits_for_the_snapshot_after_the_turn() {
     check(
         "
             snapshots
@@ -133,9 +133,9 @@ fn an_answer_waits_until_the_end_of_the_turn_is_kept() {
     );
 }
 
-/// The work is taken or saved as a whole right after.
+/// The work is collected or saved right after.
 #[test]
-fn what_is_over_is_not_snapshotted() {
+fn ended_attempts_are_not_snapshotted() {
     check(
         "
             snapshots
@@ -155,19 +155,19 @@ fn what_is_over_is_not_snapshotted() {
               => stop worker-1
             > exited worker-2 killed
               worker-2 exited: signal 9
-              attempt-2 ended: failed (the agent ended before its turn: signal 9)
-              worker-2 running -> failed (the agent ended before its turn: signal 9)
+              attempt-2 ended: failed (the agent exited during its turn: signal 9)
+              worker-2 running -> failed (the agent exited during its turn: signal 9)
               => save work of attempt-2
-              task-2 running -> failed (the agent ended before its turn: signal 9)
+              task-2 running -> failed (the agent exited during its turn: signal 9)
             > tick +60s
               nothing
         "#]],
     );
 }
 
-/// What was lost with the checkout is in the vault.
+/// The vault has what was lost with the checkout.
 #[test]
-fn an_attempt_whose_work_could_not_be_saved_goes_on_from_its_last_snapshot() {
+fn an_attempt_without_saved_work_continues_from_its_last_snapshot() {
     check(
         "
             snapshots
@@ -196,7 +196,7 @@ fn an_attempt_whose_work_could_not_be_saved_goes_on_from_its_last_snapshot() {
 }
 
 #[test]
-fn the_state_after_the_last_snapshot_comes_first() {
+fn the_saved_state_comes_before_the_last_snapshot() {
     check(
         "
             snapshots
@@ -221,7 +221,7 @@ fn the_state_after_the_last_snapshot_comes_first() {
 }
 
 #[test]
-fn a_snapshot_under_way_does_not_hold_up_a_cancellation() {
+fn a_running_snapshot_does_not_delay_a_cancellation() {
     check(
         "
             snapshots
@@ -253,7 +253,7 @@ fn a_snapshot_under_way_does_not_hold_up_a_cancellation() {
 }
 
 #[test]
-fn every_kept_state_can_be_restored_by_its_number() {
+fn every_saved_state_can_be_restored_by_number() {
     check(
         "
             snapshots
@@ -285,7 +285,7 @@ fn every_kept_state_can_be_restored_by_its_number() {
             > restore task-2
               rejected: there is no task-2; `pitcrew status --all` lists the tasks
             > restore task-1
-              rejected: nothing of task-1 is kept yet: it has changed nothing so far
+              rejected: nothing of task-1 is kept yet: it has not changed anything
             > restore task-1 1
               => restore task-1 #1: one
             > restore task-1
@@ -300,7 +300,7 @@ fn every_kept_state_can_be_restored_by_its_number() {
     );
 }
 
-/// Never while somebody may still want it, and never the last state.
+/// Never before the work is final, and never the last state.
 #[test]
 fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
     check(
@@ -351,7 +351,7 @@ fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
             > dropped attempt-1
               nothing
             > restore task-1 1
-              rejected: snapshot 1 of task-1 is not kept any more; `pitcrew restore task-1 --list` shows what is
+              rejected: snapshot 1 of task-1 was removed; `pitcrew restore task-1 --list` shows those that remain
             > restore task-1 2
               => restore task-1 #2: three
             > abandon task-2
@@ -367,9 +367,9 @@ fn snapshots_are_dropped_long_after_the_work_has_landed_or_was_abandoned() {
     );
 }
 
-/// The next orchestrator's clock may be behind: what is due at once does not wait for it.
+/// The clock of the next orchestrator may be behind: what is due at once does not wait for it.
 #[test]
-fn the_end_of_a_turn_is_kept_at_once_also_when_the_clock_was_set_back() {
+fn the_end_of_a_turn_is_saved_at_once_even_if_the_clock_was_set_back() {
     check(
         "
             snapshots

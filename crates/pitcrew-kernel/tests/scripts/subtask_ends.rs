@@ -1,9 +1,9 @@
-//! How what was handed out begins, ends, and reaches or misses whoever wanted it.
+//! Starts and ends of sub-tasks, and their results.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S4-125: whatever ends a parent ends what it handed out, down to the last.
+/// S4-125: the end of a parent ends its sub-tasks at every depth.
 #[test]
 fn a_cancelled_parent_leaves_no_running_child() {
     check(
@@ -38,24 +38,24 @@ fn a_cancelled_parent_leaves_no_running_child() {
               worker-3 running -> killed (cancelled by the end of its parent)
               => stop worker-3
               task-3 running -> cancelled (cancelled by the end of its parent)
-              worker-1 is answered: nobody waits for the answer
-              worker-2 is answered: nobody waits for the answer
+              worker-1 is answered: its turn has ended
+              worker-2 is answered: its turn has ended
               plan-1 active -> failed (0 of 1 tasks are completed)
             > stopped worker-2
               nothing
             > stopped worker-3
               nothing
             > retry subtask-2
-              rejected: subtask-2 cannot go on: whoever asked for it has ended
+              rejected: subtask-2 cannot continue: its parent has ended
             > show
               plan-1 failed | task-1 cancelled, task-2 cancelled, task-3 cancelled
         "#]],
     );
 }
 
-/// A checkout that comes when nobody will work in it any more is not left behind.
+/// A checkout that is created after the end of its sub-task is removed.
 #[test]
-fn a_checkout_that_comes_after_the_end_of_its_sub_task_goes_with_the_others() {
+fn a_late_checkout_of_a_sub_task_is_removed() {
     check(
         "
             ~ plan demo | a attempts=2
@@ -76,9 +76,9 @@ fn a_checkout_that_comes_after_the_end_of_its_sub_task_goes_with_the_others() {
     );
 }
 
-/// S4-125: also when its agent goes by itself, in the middle of a wait.
+/// S4-125: even if its agent exits during a wait.
 #[test]
-fn a_parent_that_dies_takes_its_children_along() {
+fn a_parent_that_exits_ends_its_children() {
     check(
         "
             ~ plan demo | a attempts=2
@@ -91,10 +91,10 @@ fn a_parent_that_dies_takes_its_children_along() {
         &expect![[r#"
             > exited worker-1 killed
               worker-1 exited: signal 9
-              attempt-1 ended: failed (the agent ended before its turn: signal 9)
-              worker-1 waiting_subtasks -> failed (the agent ended before its turn: signal 9)
+              attempt-1 ended: failed (the agent exited during its turn: signal 9)
+              worker-1 waiting_subtasks -> failed (the agent exited during its turn: signal 9)
               => save work of attempt-1
-              task-1 running -> pending (the agent ended before its turn: signal 9; again at 77 ms)
+              task-1 running -> pending (the agent exited during its turn: signal 9; again at 77 ms)
               attempt-2 ended: cancelled (cancelled by the end of its parent)
               worker-2 running -> killed (cancelled by the end of its parent)
               => stop worker-2
@@ -104,14 +104,14 @@ fn a_parent_that_dies_takes_its_children_along() {
               task-3 starting -> cancelled (cancelled by the end of its parent)
               group 2: subtask-2 has failed
               group 2: subtask-3 has failed
-              worker-1 is answered: nobody waits for the answer
+              worker-1 is answered: its turn has ended
         "#]],
     );
 }
 
-/// Nobody is done while others work for it, unless it gives up.
+/// A worker cannot report success while its sub-tasks run.
 #[test]
-fn success_is_not_claimed_while_children_run() {
+fn success_is_rejected_while_children_run() {
     check(
         "
             ~ plan demo | a
@@ -125,7 +125,7 @@ fn success_is_not_claimed_while_children_run() {
         ",
         &expect![[r#"
             > complete attempt-1 all done
-              rejected: what you have handed out has not ended (subtask-2): wait for it with `a2a_await_subtasks`, or cancel it, and then say that you are done
+              rejected: your sub-tasks have not ended: subtask-2; wait with `a2a_await_subtasks`, or cancel them, then report again
             > complete attempt-1 failed it cannot be done
               attempt-1 claims failed: it cannot be done
             > turn worker-1 end_turn
@@ -137,14 +137,14 @@ fn success_is_not_claimed_while_children_run() {
               worker-2 created -> killed (cancelled by the end of its parent)
               task-2 starting -> cancelled (cancelled by the end of its parent)
             > spawn attempt-1 | more
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
 
-/// S1-036: what a child begins from is what its parent had when it handed it out.
+/// S1-036: a sub-task starts from its parent's work at the time of its creation.
 #[test]
-fn a_child_begins_after_its_parents_checkout_is_kept() {
+fn a_child_starts_from_a_snapshot_of_its_parent() {
     check(
         "
             snapshots
@@ -179,9 +179,9 @@ fn a_child_begins_after_its_parents_checkout_is_kept() {
     );
 }
 
-/// A child that cannot begin where its parent stands has failed, and its parent hears why.
+/// A sub-task without a snapshot to start from fails, and its parent gets the reason.
 #[test]
-fn a_child_whose_beginning_could_not_be_kept_has_failed() {
+fn a_child_without_a_start_fails() {
     check(
         "
             snapshots
@@ -194,7 +194,7 @@ fn a_child_whose_beginning_could_not_be_kept_has_failed() {
         &expect![[r#"
             > snapshots
             > no-snapshot attempt-1 no room
-              task-2 pending -> failed (the checkout cannot be used: its parent's checkout could not be kept: no room)
+              task-2 pending -> failed (the checkout cannot be used: the parent's checkout could not be saved: no room)
               worker-1 waiting_subtasks -> running (a slot is free)
               worker-1 hears of subtask-2
               worker-1 is answered: all have ended
@@ -202,9 +202,9 @@ fn a_child_whose_beginning_could_not_be_kept_has_failed() {
     );
 }
 
-/// S4-035, S4-088: a child that fails is tried again where that was asked for.
+/// S4-035, S4-088: a failed sub-task is retried as often as requested.
 #[test]
-fn a_child_is_retried_as_often_as_was_asked() {
+fn a_child_is_retried_as_often_as_requested() {
     check(
         "
             ~ plan demo | a
@@ -241,7 +241,7 @@ fn a_child_is_retried_as_often_as_was_asked() {
     );
 }
 
-/// A paused plan pauses what its workers have handed out; a parent that waits stays so.
+/// A pause of a plan includes its sub-tasks; a waiting parent keeps waiting.
 #[test]
 fn a_pause_reaches_the_children() {
     check(
@@ -267,13 +267,13 @@ fn a_pause_reaches_the_children() {
               plan-1 paused -> active
               worker-2 paused -> running (a slot is free)
               => prompt worker-2 (resumed)
-              worker-1 waiting_subtasks -> running (it has waited for long enough)
+              worker-1 waiting_subtasks -> running (its wait timed out)
               worker-1 is answered: its time is over; subtask-2 go on
         "#]],
     );
 }
 
-/// People cancel and retry sub-tasks by name, as long as somebody wants the result.
+/// People cancel and retry sub-tasks by name, as long as their parent waits.
 #[test]
 fn people_steer_children_by_name() {
     check(
@@ -309,14 +309,14 @@ fn people_steer_children_by_name() {
             > work subtask-2
               task-2 verifying -> completed
             > retry subtask-3
-              rejected: subtask-3 cannot go on: whoever asked for it has ended
+              rejected: subtask-3 cannot continue: its parent has ended
             > show
               plan-1 failed | task-1 cancelled, task-2 completed, task-3 cancelled
         "#]],
     );
 }
 
-/// What was said to a sub-task that nobody waits for any more is not kept.
+/// Messages of an orphaned sub-task are dropped.
 #[test]
 fn the_mail_of_a_subtask_ends_with_it() {
     check(

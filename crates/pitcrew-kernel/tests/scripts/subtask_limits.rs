@@ -1,11 +1,11 @@
-//! How much, how deep, how fast and on which files work is handed out.
+//! Limits of sub-tasks: number, depth, rate and files.
 
 use crate::script::{Script, check};
 use expect_test::expect;
 
-/// S1-040, S4-033, S4-119, S4-128, S1-042, S4-152: two below a worker of a plan, and no more.
+/// S1-040, S4-033, S4-119, S4-128, S1-042, S4-152: two levels below a worker of a plan.
 #[test]
-fn nobody_goes_deeper_than_two() {
+fn sub_tasks_have_at_most_two_levels() {
     check(
         "
             ~ plan demo | a
@@ -25,14 +25,14 @@ fn nobody_goes_deeper_than_two() {
               attempt-3 opened: task-3 #1 from base
               => prepare checkout attempt-3, read_only of attempt-1
             > spawn attempt-3 | three
-              rejected: a sub-task of yours would be at depth 3, and 2 is the deepest there may be: do this part yourself
+              rejected: the sub-task would be at depth 3, and the limit is 2; do this part yourself
         "#]],
     );
 }
 
-/// S4-122, S4-128: ten in all, also after some have ended; all or none.
+/// S4-122, S4-128: ten in total, including ended ones; all or none.
 #[test]
-fn a_worker_hands_out_ten_in_all() {
+fn a_worker_creates_at_most_ten() {
     check(
         "
             ~ plan demo | a
@@ -48,9 +48,9 @@ fn a_worker_hands_out_ten_in_all() {
         ",
         &expect![[r#"
             > spawn attempt-1 | nine | ten | eleven
-              rejected: worker-1 has handed out 8 sub-tasks and asks for 3 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 8 sub-tasks and requests 3 more, and the limit for a worker is 10; do the rest yourself
             > spawn attempt-1 | eleven
-              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 10 sub-tasks and requests 1 more, and the limit for a worker is 10; do the rest yourself
             > cancel subtask-2
               attempt-2 ended: cancelled (cancelled by person)
               worker-2 created -> killed (cancelled by person)
@@ -60,16 +60,16 @@ fn a_worker_hands_out_ten_in_all() {
               attempt-6 opened: task-6 #1 from base
               => prepare checkout attempt-6, read_only of attempt-1
             > spawn attempt-1 | eleven
-              rejected: worker-1 has handed out 10 sub-tasks and asks for 1 more, and 10 is all that one worker may: do the rest yourself
+              rejected: worker-1 has created 10 sub-tasks and requests 1 more, and the limit for a worker is 10; do the rest yourself
             > spawn attempt-1
-              rejected: no sub-tasks were named; give at least one
+              rejected: the call contains no sub-tasks; send at least one
         "#]],
     );
 }
 
-/// S4-120, S4-152: nobody is asked what he or those above him were asked.
+/// S4-120, S4-152: an agent never gets the prompt of one of its ancestors.
 #[test]
-fn an_ancestor_is_never_asked_the_same_again() {
+fn an_ancestor_never_gets_the_same_prompt() {
     check(
         "
             ~ plan demo | a
@@ -84,7 +84,7 @@ fn an_ancestor_is_never_asked_the_same_again() {
         ",
         &expect![[r#"
             > spawn attempt-1 | a
-              rejected: claude is at work on these same words already, as task-1, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+              rejected: claude already works on this prompt in task-1, an ancestor of this sub-task; do it yourself, or request a smaller part
             > spawn attempt-1 | a agent=codex
               subtask-2 = Do a. for attempt-1, read_only, depth 1
               task-2 pending -> queued
@@ -92,9 +92,9 @@ fn an_ancestor_is_never_asked_the_same_again() {
               attempt-2 opened: task-2 #1 from base
               => prepare checkout attempt-2, read_only of attempt-1
             > spawn attempt-2 | a
-              rejected: claude is at work on these same words already, as task-1, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+              rejected: claude already works on this prompt in task-1, an ancestor of this sub-task; do it yourself, or request a smaller part
             > spawn attempt-2 | a agent=codex
-              rejected: codex is at work on these same words already, as subtask-2, which asks for this one: that would never end; do it yourself, or ask for a smaller part of it
+              rejected: codex already works on this prompt in subtask-2, an ancestor of this sub-task; do it yourself, or request a smaller part
             > spawn attempt-2 | b agent=codex
               subtask-3 = Do b. for attempt-2, read_only, depth 2
               task-3 pending -> queued
@@ -105,7 +105,7 @@ fn an_ancestor_is_never_asked_the_same_again() {
     );
 }
 
-/// S4-030, S4-160: who shares a checkout works on files of his own.
+/// S4-030, S4-160: workers in one checkout change different files.
 #[test]
 fn leases_of_shared_children_are_disjoint() {
     check(
@@ -125,11 +125,11 @@ fn leases_of_shared_children_are_disjoint() {
         ",
         &expect![[r#"
             > spawn attempt-1 | paint shared
-              rejected: sub-task 1 works in its parent's files: name those that it may change as `target_files`
+              rejected: sub-task 1 is `shared` and needs `target_files`: name the files that it may change
             > spawn attempt-1 | paint shared on=web
-              rejected: sub-task 1 would change web, which is not yours to change: name files within src, docs
+              rejected: sub-task 1 would change web, which is outside your region; name files within src, docs
             > spawn attempt-1 | paint shared on=src/ui | draw shared on=src/ui/icons
-              rejected: sub-task 2 would change src/ui/icons, and so does sub-task 1: name other files, or hand it out when that one has ended
+              rejected: sub-task 2 would change src/ui/icons, which sub-task 1 is changing; name other files, or wait until that one has ended
             > spawn attempt-1 | paint shared on=src/ui | draw shared on=docs
               subtask-2 = Do paint. for attempt-1, shared, depth 1
               subtask-3 = Do draw. for attempt-1, shared, depth 1
@@ -143,7 +143,7 @@ fn leases_of_shared_children_are_disjoint() {
               attempt-3 opened: task-3 #1 from base
               => prepare checkout attempt-3, shared of attempt-1
             > spawn attempt-1 | mend shared on=src
-              rejected: sub-task 1 would change src, and so does subtask-2: name other files, or hand it out when that one has ended
+              rejected: sub-task 1 would change src, which subtask-2 is changing; name other files, or wait until that one has ended
             > spawn attempt-1 | mend isolated on=src
               subtask-4 = Do mend. for attempt-1, isolated, depth 1
               task-4 pending -> queued
@@ -151,7 +151,7 @@ fn leases_of_shared_children_are_disjoint() {
               attempt-4 opened: task-4 #1 from base
               => prepare checkout attempt-4, isolated of attempt-1
             > spawn attempt-2 | colour shared on=src/app
-              rejected: sub-task 1 would change src/app, which is not yours to change: name files within src/ui
+              rejected: sub-task 1 would change src/app, which is outside your region; name files within src/ui
             > spawn attempt-2 | colour shared on=src/ui/colours
               subtask-5 = Do colour. for attempt-2, shared, depth 2
               task-5 pending -> queued
@@ -162,9 +162,9 @@ fn leases_of_shared_children_are_disjoint() {
     );
 }
 
-/// S4-030: one that is tried again does not get back files that were given away meanwhile.
+/// S4-030: a retried sub-task does not get back files that another one has meanwhile.
 #[test]
-fn a_lease_that_was_given_away_is_not_given_back() {
+fn a_taken_lease_is_not_given_back() {
     check(
         "
             ~ plan demo | a
@@ -181,7 +181,7 @@ fn a_lease_that_was_given_away_is_not_given_back() {
         ",
         &expect![[r#"
             > retry subtask-2
-              rejected: sub-task 1 would change src/ui, and so does subtask-3: name other files, or hand it out when that one has ended
+              rejected: sub-task 1 would change src/ui, which subtask-3 is changing; name other files, or wait until that one has ended
             > cancel subtask-3
               attempt-3 ended: cancelled (cancelled by person)
               worker-3 created -> killed (cancelled by person)
@@ -200,9 +200,9 @@ fn a_lease_that_was_given_away_is_not_given_back() {
     );
 }
 
-/// S4-030: what nobody may change, nobody can hand on.
+/// S4-030: a reader cannot delegate changes.
 #[test]
-fn a_reader_hands_out_reading_only() {
+fn a_reader_creates_only_readers() {
     check(
         "
             ~ plan demo | a
@@ -215,7 +215,7 @@ fn a_reader_hands_out_reading_only() {
         ",
         &expect![[r#"
             > spawn attempt-2 | write isolated
-              rejected: sub-task 1 asks for the workspace isolated, but you may change nothing yourself: use `read_only`
+              rejected: sub-task 1 cannot be `isolated`, because you may not change files; use `read_only`
             > spawn attempt-2 | look
               subtask-3 = Do look. for attempt-2, read_only, depth 2
               task-3 pending -> queued
@@ -226,7 +226,7 @@ fn a_reader_hands_out_reading_only() {
     );
 }
 
-/// S4-127: no more processes than there may be, and a refusal instead of a wait for nothing.
+/// S4-127: no more processes than allowed, and a rejection instead of a deadlock.
 #[test]
 fn a_spawn_beyond_the_live_agents_is_refused() {
     check(
@@ -244,7 +244,7 @@ fn a_spawn_beyond_the_live_agents_is_refused() {
         ",
         &expect![[r#"
             > spawn attempt-2 wait=60s | look
-              rejected: 3 agents are alive, and more there may not be: wait for some of them to end, or do it yourself
+              rejected: 3 agents are running, which is the limit; wait until some have ended, or do it yourself
             > spawn attempt-2 wait=60s | look
               subtask-4 = Do look. for attempt-2, read_only, depth 1
               worker-2 waits for subtask-4 until 60000 ms
@@ -257,9 +257,9 @@ fn a_spawn_beyond_the_live_agents_is_refused() {
     );
 }
 
-/// A backend that would refuse at once is not asked.
+/// A held backend is rejected at once.
 #[test]
-fn a_blocked_backend_is_refused_with_its_reason() {
+fn a_held_backend_is_rejected_with_its_reason() {
     check(
         "
             ~ plan demo | a agent=codex in a | b in b attempts=1 | c agent=gemini in c attempts=1
@@ -279,7 +279,7 @@ fn a_blocked_backend_is_refused_with_its_reason() {
             > spawn attempt-1 | look agent=claude
               rejected: claude cannot be used: the agent is not logged in: claude: no key; log in, then `pitcrew retry`; use another agent, or do it yourself
             > spawn attempt-1 | look agent=gemini
-              rejected: gemini is at a limit of its provider for another 90 seconds: use another agent, or do it yourself
+              rejected: gemini has reached a limit of its provider, for another 90 seconds; use another agent, or do it yourself
             > spawn attempt-1 | look agent=codex
               subtask-4 = Do look. for attempt-1, read_only, depth 1
               task-4 pending -> queued
@@ -296,9 +296,9 @@ fn a_blocked_backend_is_refused_with_its_reason() {
     );
 }
 
-/// S4-127: each refusal says whose it is.
+/// S4-127: each rejection names the owner.
 #[test]
-fn only_a_parent_touches_its_children() {
+fn only_a_parent_controls_its_children() {
     check(
         "
             ~ plan demo | a in a | b in b
@@ -317,24 +317,24 @@ fn only_a_parent_touches_its_children() {
         ",
         &expect![[r#"
             > await attempt-2 5s
-              rejected: you have handed out no sub-tasks
+              rejected: you have no sub-tasks
             > await attempt-2 5s subtask-3
-              rejected: you have handed out no sub-tasks
+              rejected: you have no sub-tasks
             > pull attempt-2 subtask-3
-              rejected: subtask-3 is no sub-task of yours
+              rejected: subtask-3 is not one of your sub-tasks
             > await attempt-2 5s subtask-3
-              rejected: subtask-3 is no sub-task of yours
+              rejected: subtask-3 is not one of your sub-tasks
             > accept subtask-3
-              rejected: subtask-3 is a sub-task: it is its parent who takes what it did
+              rejected: subtask-3 is a sub-task: only its parent can take its changes
             > await attempt-1 5s
-              rejected: worker-1 is not in the middle of a turn: the results come with the next one
+              rejected: worker-1 is not in a turn; the results are in its next prompt
         "#]],
     );
 }
 
-/// S4-121, S4-126, S4-128: twenty in a minute, counted from the time of each.
+/// S4-121, S4-126, S4-128: twenty in a minute, in a sliding window.
 #[test]
-fn twenty_in_a_minute_are_enough() {
+fn twenty_in_a_minute_is_the_limit() {
     let mut script = Script::default();
     let mut matrix = pitcrew_model::Matrix::builtin();
     matrix.limits.subtasks_total = 1_000;
@@ -362,22 +362,22 @@ fn twenty_in_a_minute_are_enough() {
     );
     expect![[r#"
         > spawn attempt-1 | one
-          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait 40 seconds, then try again
+          rejected: worker-1 may create 20 sub-tasks in a minute; wait 40 seconds, then try again
         > tick +39s
           nothing
         > spawn attempt-1 | one
-          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait a second, then try again
+          rejected: worker-1 may create 20 sub-tasks in a minute; wait a second, then try again
         > tick +1s
           nothing
         > spawn attempt-1 | eleven
-          rejected: worker-1 may hand out 20 sub-tasks in a minute; wait 20 seconds, then try again
+          rejected: worker-1 may create 20 sub-tasks in a minute; wait 20 seconds, then try again
     "#]]
     .assert_eq(&said);
 }
 
-/// Fewer processes than before may live, and the only one waits for what it has handed out.
+/// The limit of processes was lowered, and the only one waits for its sub-tasks.
 #[test]
-fn a_parent_that_has_the_last_process_is_not_stuck() {
+fn a_parent_with_the_last_process_is_not_stuck() {
     check(
         "
             ~ slots 1
@@ -402,9 +402,9 @@ fn a_parent_that_has_the_last_process_is_not_stuck() {
     );
 }
 
-/// The matrix says whether work may be handed out at all, and the refusal says so.
+/// The matrix decides whether sub-tasks are allowed, and the rejection says so.
 #[test]
-fn the_matrix_decides_whether_work_is_handed_out() {
+fn the_matrix_decides_whether_sub_tasks_are_allowed() {
     check(
         "
             ~ plan demo | a
@@ -419,14 +419,14 @@ fn the_matrix_decides_whether_work_is_handed_out() {
             > spawn attempt-1 | look
               rejected: subtask_spawning is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > spawn attempt-1 | look
-              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person hands out work here: do it yourself; a person allows it with `subtask_spawning` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: subtask_spawning is ask_user (permissions.md:5), so only a person may create sub-tasks; do this part yourself, or ask a person to add `subtask_spawning` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
         "#]],
     );
 }
 
-/// What a model would have executed by another is judged like a command of its own.
+/// A command in a sub-task is judged like a command of the worker itself.
 #[test]
-fn a_command_that_is_handed_out_is_judged_as_a_command() {
+fn a_command_in_a_sub_task_is_judged_as_a_command() {
     check(
         "
             ~ plan demo | a
@@ -440,7 +440,7 @@ fn a_command_that_is_handed_out_is_judged_as_a_command() {
         ",
         &expect![[r#"
             > spawn attempt-1 | build command=make
-              rejected: command_execution is ask_user (built in), so only a person hands out work here: do it yourself; a person allows it with `command_execution` under Auto-Approve in `pitcrew permissions edit`, and `pitcrew stop`, after which the files are read anew
+              rejected: command_execution is ask_user (built in), so only a person may create sub-tasks; do this part yourself, or ask a person to add `command_execution` under Auto-Approve in `pitcrew permissions edit` and to run `pitcrew stop`
             > spawn attempt-1 | build command=make
               rejected: command_execution is denied by permissions.md:5; who wants to allow it changes that line and runs `pitcrew stop`, after which the files are read anew
             > spawn attempt-1 | build command=make

@@ -1,4 +1,4 @@
-//! Time that a worker has, and time that does not count.
+//! Timeouts, and the time that does not count.
 
 use crate::script::check;
 use expect_test::expect;
@@ -28,7 +28,7 @@ fn a_time_out_ends_the_attempt() {
 }
 
 #[test]
-fn the_start_of_the_agent_counts_and_the_checkout_does_not() {
+fn the_start_of_the_agent_counts_but_not_the_checkout() {
     check(
         "
             ~ plan demo | a timeout=10s attempts=1
@@ -63,7 +63,7 @@ fn the_start_of_the_agent_counts_and_the_checkout_does_not() {
 }
 
 #[test]
-fn an_agent_that_starts_slowly_has_only_the_rest_of_its_time() {
+fn an_agent_that_starts_slowly_has_the_rest_of_its_time() {
     check(
         "
             ~ plan demo | a timeout=10s attempts=1
@@ -111,7 +111,7 @@ fn a_worker_that_is_done_in_time_is_not_timed_out_while_it_stops() {
 }
 
 #[test]
-fn waiting_for_a_person_does_not_count_against_the_time_out() {
+fn waiting_for_a_person_does_not_count() {
     check(
         "
             ~ plan demo | a timeout=10s
@@ -143,9 +143,9 @@ fn waiting_for_a_person_does_not_count_against_the_time_out() {
     );
 }
 
-/// An agent that worked on alone has as much time left as when it was left alone.
+/// A reattached agent has as much time left as when the orchestrator ended.
 #[test]
-fn the_time_that_nobody_was_there_is_not_counted() {
+fn time_without_an_orchestrator_does_not_count() {
     check(
         "
             ~ plan demo | a timeout=10s attempts=1

@@ -1,11 +1,11 @@
-//! What agents tell of what they use, early, late and wrong.
+//! Reported usage: early, late and wrong.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// What an agent says of its usage is not believed, but nothing breaks over it either.
+/// Reported usage may be wrong, and must not break anything.
 #[test]
-fn usage_that_is_told_twice_late_or_smaller_is_counted_once() {
+fn repeated_late_or_smaller_usage_is_counted_once() {
     check(
         "
             ~ plan demo | a tokens=1000
@@ -54,9 +54,9 @@ fn usage_that_is_told_twice_late_or_smaller_is_counted_once() {
     );
 }
 
-/// It is told of the last fifth of what was granted, not of all that was ever used.
+/// The warning is about the last fifth of the last grant, not of the total.
 #[test]
-fn after_many_grants_little_is_left_when_little_of_the_last_one_is() {
+fn the_warning_is_about_the_last_grant() {
     check(
         "
             ~ plan demo | a tokens=100
@@ -84,9 +84,9 @@ fn after_many_grants_little_is_left_when_little_of_the_last_one_is() {
     );
 }
 
-/// S0-009: what an agent uses while it is stopped is paid for too.
+/// S0-009: usage of an agent that is being stopped counts.
 #[test]
-fn what_is_told_after_the_end_of_a_turn_is_counted_once() {
+fn usage_after_the_end_of_a_turn_is_counted_once() {
     check(
         "
             ~ plan demo | a tokens=1000
@@ -121,9 +121,9 @@ fn what_is_told_after_the_end_of_a_turn_is_counted_once() {
     );
 }
 
-/// S4-124, S4-155: what a child uses counts for its parent and for the plan, and stops both.
+/// S4-124, S4-155: usage of a sub-task counts for its parent and its plan, and stops both.
 #[test]
-fn what_a_child_uses_counts_for_everybody_above() {
+fn usage_of_a_child_counts_for_all_ancestors() {
     check(
         "
             ~ plan demo tokens=1000 | a tokens=100
@@ -155,7 +155,7 @@ fn what_a_child_uses_counts_for_everybody_above() {
     );
 }
 
-/// A person who grants no more ends all that would use it.
+/// A denied grant ends everything that would use it.
 #[test]
 fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
     check(
@@ -171,15 +171,15 @@ fn a_cap_that_is_not_raised_ends_the_parent_and_its_children() {
         &expect![[r#"
             > deny request-1
               request-1 at_user -> denied
-              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              attempt-1 ended: failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              worker-1 waiting_subtasks -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               => stop worker-1
-              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
+              task-1 running -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              attempt-2 ended: failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              worker-2 waiting_permission -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
               => stop worker-2
-              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and no more was granted)
-              worker-1 is answered: nobody waits for the answer
+              task-2 running -> failed (plan-1 has used 120 of 100 tokens, and the cap was not raised)
+              worker-1 is answered: its turn has ended
               plan-1 active -> failed (0 of 1 tasks are completed)
         "#]],
     );

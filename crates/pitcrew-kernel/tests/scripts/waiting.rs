@@ -3,9 +3,9 @@
 use crate::script::check;
 use expect_test::expect;
 
-/// A client that gave up its call calls again; the second call takes the place of the first.
+/// A client that gave up its call calls again; the second call replaces the first.
 #[test]
-fn a_second_wait_takes_the_place_of_the_first() {
+fn a_second_wait_replaces_the_first() {
     check(
         "
             ~ plan demo | a
@@ -33,7 +33,7 @@ fn a_second_wait_takes_the_place_of_the_first() {
     );
 }
 
-/// Whoever is parked is answered when it has a slot again, however often it calls.
+/// A parked worker is answered when it has a slot again, however often it calls.
 #[test]
 fn a_parked_worker_that_calls_again_waits_for_a_slot() {
     check(
@@ -65,10 +65,10 @@ fn a_parked_worker_that_calls_again_waits_for_a_slot() {
     );
 }
 
-/// S4-050: a parent that was told, decides nothing and waits again is passed over: it is not
-/// told the same again, and nobody waits for it.
+/// S4-050: a request moves on when the parent saw it, decided nothing and waits again. The parent
+/// does not see it again.
 #[test]
-fn a_parent_that_waits_on_is_passed_over() {
+fn requests_move_on_from_a_parent_that_keeps_waiting() {
     check(
         "
             ~ plan demo | a in src
@@ -88,7 +88,7 @@ fn a_parent_that_waits_on_is_passed_over() {
             > await attempt-1 60s
               message-2: orchestrator -> worker-2, answer, high, to message-1, in message-1: worker-1 has read your question and waits on without an answer. Go on with what you know, say what you assumed, or ask a person: the same tool without `to`.
               worker-1 waits for subtask-2 until 60000 ms
-              message-1 queued -> dead (nobody waits for the answer)
+              message-1 queued -> dead (its sender no longer waits)
               worker-1 running -> waiting_subtasks (it waits for its sub-tasks)
             > await attempt-1 60s
               worker-1 is answered: it has called again; subtask-2 go on
@@ -97,9 +97,9 @@ fn a_parent_that_waits_on_is_passed_over() {
     );
 }
 
-/// A question that is answered in the middle of a wait has been read.
+/// A question that is answered during a wait has been read.
 #[test]
-fn a_question_that_is_answered_is_no_dead_letter() {
+fn an_answered_question_is_no_dead_letter() {
     check(
         "
             ~ plan demo | a in src
@@ -127,7 +127,7 @@ fn a_question_that_is_answered_is_no_dead_letter() {
     );
 }
 
-/// A worker that asks for permission in a call beside its wait gets the answer, and waits on.
+/// A worker that requests a permission beside its wait gets the answer, and keeps waiting.
 #[test]
 fn a_call_beside_the_wait_is_answered() {
     check(
@@ -158,7 +158,7 @@ fn a_call_beside_the_wait_is_answered() {
     );
 }
 
-/// The answer of a call whose turn is over is told with the next turn instead.
+/// The results of a call whose turn ended are in the next prompt.
 #[test]
 fn a_wait_ends_with_its_turn() {
     check(
@@ -173,7 +173,7 @@ fn a_wait_ends_with_its_turn() {
         ",
         &expect![[r#"
             > turn worker-1 end_turn
-              worker-1 is answered: nobody waits for the answer; subtask-2 go on
+              worker-1 is answered: its turn has ended; subtask-2 go on
             > work subtask-2
               task-2 verifying -> completed
               worker-1 waiting_subtasks -> running (a slot is free)

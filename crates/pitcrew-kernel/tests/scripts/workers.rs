@@ -1,9 +1,9 @@
-//! A worker from its start to its end: turns, questions, permissions, completion.
+//! The lifecycle of a worker: turns, questions, permissions, completion.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S1-060, S1-064: one reminder, then the attempt fails; nothing idles for ever.
+/// S1-060, S1-064: one reminder, then the attempt fails.
 #[test]
 fn a_turn_end_is_not_completion() {
     check(
@@ -19,10 +19,10 @@ fn a_turn_end_is_not_completion() {
             > turn worker-1 end_turn
               => prompt worker-1 (reminder)
             > turn worker-1 end_turn
-              attempt-1 ended: failed (no completion: two turns ended without it)
-              worker-1 running -> failed (no completion: two turns ended without it)
+              attempt-1 ended: failed (no completion: two turns ended without a report)
+              worker-1 running -> failed (no completion: two turns ended without a report)
               => stop worker-1
-              task-1 running -> failed (no completion: two turns ended without it)
+              task-1 running -> failed (no completion: two turns ended without a report)
               plan-1 active -> failed (0 of 1 tasks are completed)
             > stopped worker-1
               => save work of attempt-1
@@ -72,7 +72,7 @@ fn completing_twice_is_completing_once() {
             > complete attempt-1 did it better
               attempt-1 claims success: did it better
             > complete attempt-1 did it
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
@@ -90,9 +90,9 @@ fn completion_before_the_first_turn_is_refused() {
         ",
         &expect![[r#"
             > complete attempt-1 did it
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
             > complete attempt-1 did it
-              rejected: task-1 is starting, so it cannot become verifying; `pitcrew status` shows where it stands
+              rejected: task-1 is starting and cannot become verifying; see `pitcrew status`
             > ready worker-1
               worker-1 starting -> running
               task-1 starting -> running
@@ -122,9 +122,9 @@ fn completion_between_turns_needs_no_further_turn() {
     );
 }
 
-/// The prompt of a process that is gone fails nobody.
+/// A prompt of an exited process does not fail the attempt.
 #[test]
-fn an_agent_that_leaves_after_completion_has_completed() {
+fn an_agent_that_exits_after_completion_has_completed() {
     check(
         "
             ~ plan demo | a
@@ -150,7 +150,7 @@ fn an_agent_that_leaves_after_completion_has_completed() {
 }
 
 #[test]
-fn a_late_failure_of_a_step_that_is_over_changes_nothing() {
+fn a_late_failure_of_an_earlier_step_changes_nothing() {
     check(
         "
             ~ plan demo | a
@@ -169,7 +169,7 @@ fn a_late_failure_of_a_step_that_is_over_changes_nothing() {
             > fail-start worker-1 exited
               nothing
             > retry task-1
-              rejected: task-1 is still being put away after its last attempt; try again in a moment
+              rejected: the work of the last attempt of task-1 is still being saved; try again in a moment
             > saved attempt-1
               nothing
             > retry task-1
@@ -209,7 +209,7 @@ fn a_stop_that_fails_still_ends_the_attempt() {
 }
 
 #[test]
-fn an_agent_that_gives_up_fails_with_its_own_words() {
+fn an_agent_that_gives_up_fails_with_its_reason() {
     check(
         "
             ~ plan demo | a attempts=1
@@ -231,9 +231,9 @@ fn an_agent_that_gives_up_fails_with_its_own_words() {
     );
 }
 
-/// S1-060, S2-072: error, then clean-up; said twice it is one failure.
+/// S1-060, S2-072: error, then clean-up; repeated signals are one failure.
 #[test]
-fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
+fn an_agent_that_exits_fails_the_attempt_and_its_work_is_saved() {
     check(
         "
             ~ plan demo | a
@@ -246,10 +246,10 @@ fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
         &expect![[r#"
             > exited worker-1
               worker-1 exited: exit code 1
-              attempt-1 ended: failed (the agent ended before its turn: exit code 1)
-              worker-1 running -> failed (the agent ended before its turn: exit code 1)
+              attempt-1 ended: failed (the agent exited during its turn: exit code 1)
+              worker-1 running -> failed (the agent exited during its turn: exit code 1)
               => save work of attempt-1
-              task-1 running -> pending (the agent ended before its turn: exit code 1; again at 77 ms)
+              task-1 running -> pending (the agent exited during its turn: exit code 1; again at 77 ms)
             > exited worker-1
               nothing
             > saved attempt-1
@@ -260,7 +260,7 @@ fn an_agent_that_dies_fails_the_attempt_and_its_work_is_saved() {
 
 /// S1-056, S1-058, S1-062: idle, and back to running.
 #[test]
-fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
+fn a_question_parks_the_worker_and_the_answer_resumes_it() {
     check(
         "
             ~ plan demo | a
@@ -285,25 +285,26 @@ fn a_question_parks_the_worker_and_the_answer_brings_it_back() {
               worker-1 waiting_input -> running (a slot is free)
               => prompt worker-1 (answer)
             > answer request-1 tabs
-              rejected: request-1 is answered already; `pitcrew inbox` lists what waits
+              rejected: request-1 is already answered; `pitcrew inbox` lists the open requests
             > show prompt worker-1
-              | Your question was answered. The question and the answer stand between the tags of pitcrew:57447ca4394379c3.
+              | Your question was answered.
+              | The question and the answer are in the <pitcrew:7bafbf123535b7c4> blocks.
               |
-              | <pitcrew:57447ca4394379c3 kind="question">
+              | <pitcrew:7bafbf123535b7c4 kind="question">
               | > tabs or spaces?
-              | </pitcrew:57447ca4394379c3>
+              | </pitcrew:7bafbf123535b7c4>
               |
-              | <pitcrew:57447ca4394379c3 kind="answer">
+              | <pitcrew:7bafbf123535b7c4 kind="answer">
               | > spaces
-              | </pitcrew:57447ca4394379c3>
+              | </pitcrew:7bafbf123535b7c4>
               |
-              | Go on with your task.
+              | Continue your task.
         "#]],
     );
 }
 
 #[test]
-fn a_worker_whose_process_is_gone_asks_nothing_more() {
+fn a_worker_whose_process_is_gone_has_no_requests() {
     check(
         "
             ~ plan demo | a
@@ -318,17 +319,17 @@ fn a_worker_whose_process_is_gone_asks_nothing_more() {
         ",
         &expect![[r#"
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
             > permit worker-1 execute make
               => answer worker-1, call execute make: cancelled
             > ask attempt-1 anybody?
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
 
 #[test]
-fn a_parked_worker_frees_its_slot_and_comes_back_first() {
+fn a_parked_worker_frees_its_slot_and_resumes_first() {
     check(
         "
             ~ slots 1
@@ -379,7 +380,7 @@ fn an_answer_during_the_turn_waits_for_its_end() {
 }
 
 #[test]
-fn what_an_agent_does_is_noted() {
+fn activity_of_an_agent_is_recorded() {
     check(
         "
             ~ plan demo | a
@@ -414,15 +415,15 @@ fn what_an_agent_does_is_noted() {
             > does worker-1 reads src/lib.rs
               nothing
             > tell attempt-1 half way
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
 
-/// A bridge that lost the answer asks again: the person is not asked a second time, also where the
-/// first question is answered by then.
+/// The bridge lost the answer and repeats the call: the person is not asked twice, even if the
+/// first question was answered meanwhile.
 #[test]
-fn a_call_that_comes_again_is_taken_once() {
+fn a_repeated_call_is_carried_out_once() {
     check(
         "
             ~ plan demo | a
@@ -455,14 +456,14 @@ fn a_call_that_comes_again_is_taken_once() {
             > once n2 complete attempt-1 done
               nothing
             > complete attempt-1 done
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }
 
-/// A call that led to nothing may be made again.
+/// A rejected call may be repeated.
 #[test]
-fn a_call_that_was_refused_is_not_taken() {
+fn a_rejected_call_is_not_remembered() {
     check(
         "
             ~ plan demo | a
@@ -471,7 +472,7 @@ fn a_call_that_was_refused_is_not_taken() {
         ",
         &expect![[r#"
             > once n1 complete attempt-1 done
-              rejected: attempt-1 is over: its task went on without it
+              rejected: attempt-1 has ended: its task continued without it
         "#]],
     );
 }

@@ -1,12 +1,11 @@
-//! What an agent reaches for outside its zone.
+//! Accesses outside the zone.
 
 use crate::script::check;
 use expect_test::expect;
 
-/// S0-044, S0-045: a refused file is noted when it happens, once for each time, and a path that is
-/// tried again and again a few times only.
+/// S0-044, S0-045: a refused file is recorded at once, and repeated attempts only a few times.
 #[test]
-fn a_refused_file_is_noted() {
+fn a_refused_file_is_recorded() {
     check(
         "
             ~ plan demo | a in ui
@@ -50,9 +49,9 @@ fn a_refused_file_is_noted() {
     );
 }
 
-/// S0-042: told twice it is heard once.
+/// S0-042: a repeated signal is one query.
 #[test]
-fn a_line_that_asks_is_heard_once() {
+fn a_need_line_is_one_query() {
     check(
         "
             ~ plan demo | a in ui
@@ -79,9 +78,9 @@ fn a_line_that_asks_is_heard_once() {
     );
 }
 
-/// S0-041: the region, what is shared and denied, and how to ask for the rest instead of reading it.
+/// S0-041: the region, shared and denied paths, and how to query the rest.
 #[test]
-fn the_prompt_tells_the_zone_and_how_to_ask() {
+fn the_prompt_contains_the_zone_and_how_to_query() {
     check(
         "
             ~ plan demo shared=Cargo.lock denied=infra | a in ui
@@ -96,20 +95,24 @@ fn the_prompt_tells_the_zone_and_how_to_ask() {
               | Do a.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: ui. What you change elsewhere is refused, and the attempt fails.
-              | Shared with other tasks, where you must: Cargo.lock.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: ui. Changes elsewhere are refused, and the attempt fails.
+              | Change these shared paths only if you must: Cargo.lock.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
               |
-              | ## What lies outside
-              | Do not read files outside of that: ask for what you need of them, which costs nothing. For a type, a function or a constant call `a2a_query` with its name as `symbol`, and the import line or the path as `context`. Without the tool, write a line `NEED: NAME from PATH`, outside of code blocks, and end your turn: the answer is in your next message. You get its signature, its fields and its place.
+              | ## Code outside your region
+              | Do not read files outside your region. Look up what you need instead: it is free.
+              | For a type, a function or a constant, call `a2a_query` with its name as `symbol` and the import line or the path as `context`.
+              | You get its signature, its fields and its location.
+              | If you do not have this tool, write a line `NEED: NAME from PATH` outside of code blocks and end your turn. The answer is in your next prompt.
         "#]],
     );
 }
 
 #[test]
-fn without_a_region_nothing_lies_outside() {
+fn without_a_region_the_prompt_has_no_outside() {
     check(
         "
             ~ plan demo denied=infra | a
@@ -124,17 +127,18 @@ fn without_a_region_nothing_lies_outside() {
               | Do a.
               |
               | ## Where you work
-              | Your checkout is /checkouts/attempt-1. It is yours alone; work nowhere else.
-              | You may change: the whole repository. What you change elsewhere is refused, and the attempt fails.
-              | Nobody may change: infra.
-              | You need not commit: what you leave in the checkout is committed for you when you finish. If you do commit, stay on the current branch.
+              | Your checkout is /checkouts/attempt-1. It is yours alone: work nowhere else.
+              | You may change: the whole repository. Changes elsewhere are refused, and the attempt fails.
+              | Do not change: infra.
+              | You do not have to commit: your changes are committed when you finish.
+              | If you commit, stay on the current branch.
         "#]],
     );
 }
 
-/// The agent is started with what it may reach.
+/// The start of the agent contains its zone.
 #[test]
-fn the_zone_goes_with_the_start() {
+fn the_start_contains_the_zone() {
     check(
         "
             ~ plan demo shared=Cargo.lock denied=infra reads=zone | a in ui

@@ -1,4 +1,4 @@
-//! Calls about sub-tasks, and words to the orchestrator.
+//! Calls about sub-tasks, messages and permissions.
 
 use super::{
     ToolCall, ToolCallError,
@@ -10,31 +10,31 @@ use pitcrew_model::{
 };
 use serde_json::Value;
 
-/// Sub-tasks to be spawned: all of them, or none.
+/// Sub-tasks to spawn: all of them or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spawn {
-    pub subtasks: Vec<SubtaskAsked>,
+    pub subtasks: Vec<SubtaskRequest>,
     pub blocking: bool,
 }
 
 /// One sub-task as its parent describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubtaskAsked {
+pub struct SubtaskRequest {
     pub agent: AgentRef,
     pub prompt: String,
     pub expected_output: String,
     pub model: Option<String>,
-    /// Absent: as `target_files` suggest.
-    pub workspace: Option<WorkspaceAsked>,
+    /// Absent: derived from `target_files` and the kind of work.
+    pub workspace: Option<WorkspaceChoice>,
     pub target_files: Vec<RepoPath>,
     pub timeout_ms: Option<u64>,
     pub script: Option<String>,
     pub command: Option<String>,
 }
 
-/// Where a sub-task is to work.
+/// The workspace mode of a sub-task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkspaceAsked {
+pub enum WorkspaceChoice {
     ReadOnly,
     Isolated,
     Shared,
@@ -67,13 +67,13 @@ fn blocking(arguments: &Arguments) -> Result<bool, ToolCallError> {
     Ok(flag.unwrap_or(false))
 }
 
-fn subtask(arguments: &Arguments) -> Result<SubtaskAsked, ToolCallError> {
+fn subtask(arguments: &Arguments) -> Result<SubtaskRequest, ToolCallError> {
     let (script, command) =
         (arguments.text("script", &["script"])?, arguments.text("command", &["command", "cmd"])?);
     let prompt = arguments.text("prompt", &["prompt", "task", "instructions", "description"])?;
     let prompt = prompt.or_else(|| command.clone().or_else(|| script.clone()));
-    let missing = || arguments.missing("prompt", "a text that is not empty");
-    Ok(SubtaskAsked {
+    let missing = || arguments.missing("prompt", "a non-empty string");
+    Ok(SubtaskRequest {
         agent: agent(arguments)?,
         prompt: prompt.ok_or_else(missing)?,
         expected_output: arguments
@@ -90,19 +90,19 @@ fn subtask(arguments: &Arguments) -> Result<SubtaskAsked, ToolCallError> {
 
 fn agent(arguments: &Arguments) -> Result<AgentRef, ToolCallError> {
     let value = arguments.find(&["agent", "agenttype", "agentname", "backend"]);
-    let value = value.ok_or_else(|| arguments.missing("agent", "a name of `a2a_list_agents`"))?;
+    let value = value.ok_or_else(|| arguments.missing("agent", "a name from `a2a_list_agents`"))?;
     let agent = value.as_str().and_then(|it| it.trim().parse().ok());
-    agent.ok_or_else(|| arguments.wrong("agent", value, "a name of `a2a_list_agents`"))
+    agent.ok_or_else(|| arguments.wrong("agent", value, "a name from `a2a_list_agents`"))
 }
 
-fn workspace(arguments: &Arguments) -> Result<Option<WorkspaceAsked>, ToolCallError> {
+fn workspace(arguments: &Arguments) -> Result<Option<WorkspaceChoice>, ToolCallError> {
     let Some(value) = arguments.find(&["workspace", "workspacemode", "mode"]) else {
         return Ok(None);
     };
     match letters(value.as_str().unwrap_or_default()).as_str() {
-        "readonly" | "read" => Ok(Some(WorkspaceAsked::ReadOnly)),
-        "isolated" | "isolate" | "worktree" => Ok(Some(WorkspaceAsked::Isolated)),
-        "shared" | "share" => Ok(Some(WorkspaceAsked::Shared)),
+        "readonly" | "read" => Ok(Some(WorkspaceChoice::ReadOnly)),
+        "isolated" | "isolate" | "worktree" => Ok(Some(WorkspaceChoice::Isolated)),
+        "shared" | "share" => Ok(Some(WorkspaceChoice::Shared)),
         _ => {
             let allowed = "one of `read_only`, `isolated`, `shared`";
             Err(arguments.wrong("workspace", value, allowed))
@@ -121,7 +121,7 @@ fn target_files(arguments: &Arguments) -> Result<Vec<RepoPath>, ToolCallError> {
     paths.iter().map(parse).collect()
 }
 
-/// What callers name sub-tasks by.
+/// The keys under which callers send the ids of sub-tasks.
 const IDS: &[&str] = &[
     "ids",
     "id",
@@ -148,7 +148,7 @@ pub fn pull(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
         [] => Err(arguments.missing("id", "an id")),
         [..] => {
             let given = arguments.find(IDS).unwrap_or(&Value::Null);
-            Err(arguments.wrong("id", given, "one sub-task: what conflicts is told of each"))
+            Err(arguments.wrong("id", given, "one sub-task: call once for each"))
         }
     }
 }
@@ -186,11 +186,11 @@ pub fn decide_permissions(arguments: &Arguments) -> Result<ToolCall, ToolCallErr
 }
 
 pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
-    let words = "a text that is not empty";
+    let words = "a non-empty string";
     let keys = &["message", "text", "content", "question", "status"];
     let message = arguments.words(keys, limits::SUMMARY_BYTES_MAX);
     let message = message.ok_or_else(|| arguments.missing("message", words))?;
-    // Whoever sends a `question` and no kind has said which it is.
+    // A `question` without a kind is a question.
     let kind = match arguments.find(&["kind", "type"]) {
         None if arguments.find(&["question"]).is_some() => "question".to_owned(),
         None => return Err(arguments.missing("kind", words)),
@@ -212,7 +212,7 @@ pub fn notify(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     Ok(ToolCall::Notify { kind, message, to, reply_to })
 }
 
-/// The orchestrator, unless the call says another one.
+/// Returns the addressee, by default the orchestrator.
 fn addressee(arguments: &Arguments) -> Result<Addressee, ToolCallError> {
     let Some(value) = arguments.find(&["to", "recipient", "worker"]) else {
         return Ok(Addressee::Orchestrator);
@@ -232,6 +232,6 @@ fn reply_to(arguments: &Arguments) -> Result<Option<MessageId>, ToolCallError> {
     let keys = &["replyto", "inreplyto", "messageid"];
     let Some(value) = arguments.find(keys) else { return Ok(None) };
     let id = value.as_str().and_then(|it| it.trim().parse().ok());
-    let allowed = "the id of a message that you were given, such as `message-4`";
+    let allowed = "the id of a message that you received, such as `message-4`";
     id.map(Some).ok_or_else(|| arguments.wrong("reply_to", value, allowed))
 }

@@ -1,4 +1,4 @@
-//! The arguments of one call, by whatever spelling of their keys.
+//! The arguments of one call, with any spelling of their keys.
 
 use super::{
     ToolCallError,
@@ -14,7 +14,7 @@ pub struct Arguments<'a> {
     pub example: &'static str,
     object: &'a Map<String, Value>,
     names: &'a dyn Names,
-    /// The keys that the call was looked through for.
+    /// The keys that the parser looked up.
     known: RefCell<BTreeSet<String>>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The same call, with one of the objects in it as its arguments.
+    /// Returns the same call, with an object inside it as its arguments.
     pub fn inner(&self, key: &'static str, value: &'a Value) -> Result<Self, ToolCallError> {
         let object =
             value.as_object().ok_or_else(|| self.wrong(key, value, "a list of objects"))?;
@@ -50,8 +50,8 @@ impl<'a> Arguments<'a> {
         self.object.iter()
     }
 
-    /// A key that nobody looked for is passed over, unless it is nearly one that is looked for: then it
-    /// would change what the call means.
+    /// Refuses an unknown key that is similar to a known one, because ignoring it would change the
+    /// meaning of the call. Other unknown keys are ignored.
     pub fn check_spelling(&self) -> Result<(), ToolCallError> {
         let known = self.known.borrow();
         let near = |key: &str| known.iter().find(|it| is_near(key, it)).cloned();
@@ -66,7 +66,7 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    /// The key as the tool's schema has it, where that has it.
+    /// Returns the key as spelled in the tool's schema.
     fn spelling(&self, key: String) -> String {
         let tool = tools().iter().find(|it| it.name == self.tool);
         let properties = tool.map(|it| &it.input["properties"]);
@@ -76,7 +76,7 @@ impl<'a> Arguments<'a> {
         found.unwrap_or(key)
     }
 
-    /// The value of the first of `keys` that the object has. What is null is not there.
+    /// Returns the value of the first of `keys` that is present and not null.
     pub fn find(&self, keys: &[&str]) -> Option<&'a Value> {
         self.known.borrow_mut().extend(keys.iter().map(|it| (*it).to_owned()));
         let of_key = |key: &&str| {
@@ -85,7 +85,7 @@ impl<'a> Arguments<'a> {
         keys.iter().filter_map(of_key).find(|it| !it.is_null())
     }
 
-    /// A text that is not empty, cut to what may be kept of it.
+    /// Returns a non-empty string, cut to `bytes_max`.
     pub fn words(&self, keys: &[&str], bytes_max: usize) -> Option<String> {
         keys.iter()
             .filter_map(|key| self.find(&[key])?.as_str())
@@ -94,7 +94,7 @@ impl<'a> Arguments<'a> {
             .map(|it| text::cut(it, bytes_max).to_owned())
     }
 
-    /// A text of the first of `keys` that is there; an error where that is something else.
+    /// Returns the first string under `keys`; an error if the value is not a string.
     pub fn text(&self, key: &'static str, keys: &[&str]) -> Result<Option<String>, ToolCallError> {
         let Some(value) = self.find(keys) else { return Ok(None) };
         match value.as_str().map(str::trim) {
@@ -103,7 +103,7 @@ impl<'a> Arguments<'a> {
                 Err(self.wrong(key, value, "shorter"))
             }
             Some(text) => Ok(Some(text.to_owned())),
-            None => Err(self.wrong(key, value, "a text")),
+            None => Err(self.wrong(key, value, "a string")),
         }
     }
 
@@ -117,10 +117,10 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A list of texts; one text is a list of one.
+    /// Returns a list of strings; one string is a list of one.
     pub fn texts(&self, key: &'static str, keys: &[&str]) -> Result<Vec<String>, ToolCallError> {
         let Some(value) = self.find(keys) else { return Ok(Vec::new()) };
-        let wrong = || self.wrong(key, value, "a list of texts");
+        let wrong = || self.wrong(key, value, "a list of strings");
         match value {
             Value::String(one) => Ok(vec![one.clone()]),
             Value::Array(several) if several.len() <= ITEMS_MAX => {
@@ -131,7 +131,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A time: `10m`, `90s`, or a number of seconds.
+    /// Parses a duration: `10m`, `90s`, or a number of seconds.
     pub fn milliseconds(
         &self,
         key: &'static str,
@@ -142,7 +142,7 @@ impl<'a> Arguments<'a> {
             return value.as_u64().map(Some).ok_or_else(wrong);
         }
         let Some(value) = self.find(keys) else { return Ok(None) };
-        let wrong = || self.wrong(key, value, "a time such as `10m` or `90s`");
+        let wrong = || self.wrong(key, value, "a duration such as `10m` or `90s`");
         let seconds = match value {
             Value::Number(number) => number.as_u64().and_then(|it| it.checked_mul(1_000)),
             Value::String(words) => time(words.trim()),
@@ -151,7 +151,7 @@ impl<'a> Arguments<'a> {
         seconds.map(Some).ok_or_else(wrong)
     }
 
-    /// A task that must be named: `task-7`, `subtask-7`, its number, or the key that it has in its plan.
+    /// Parses a required task: `task-7`, `subtask-7`, a number, or its key in the plan.
     pub fn task(&self, keys: &[&str]) -> Result<TaskId, ToolCallError> {
         let value = self.find(keys).ok_or_else(|| self.missing("task", "an id"))?;
         match (task_id(value), name(value)) {
@@ -161,7 +161,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A plan: `plan-3`, its number, or its name.
+    /// Parses a plan: `plan-3`, a number, or its name.
     pub fn plan(&self) -> Result<Option<PlanId>, ToolCallError> {
         let Some(value) = self.find(&["plan", "planid"]) else { return Ok(None) };
         let plan = match (value, name(value)) {
@@ -186,10 +186,10 @@ impl<'a> Arguments<'a> {
 }
 
 pub const TASK_ID: &str =
-    "an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them";
+    "an id such as `task-7` or `subtask-7`; call `orchestrator_list_workers` for the ids";
 const ITEMS_MAX: usize = 1_000;
 
-/// Short names are near to too many others.
+/// Short keys are similar to too many others.
 fn is_near(key: &str, known: &str) -> bool {
     key.len() >= 3 && known.len() >= 4 && text::distance(key, known) == 1
 }

@@ -1,17 +1,17 @@
-//! Plans and tasks by the names that their authors gave them.
+//! Looks up plans and tasks by the names that their authors gave them.
 
 use super::ToolCallError;
 use pitcrew_model::{PlanId, TaskId, limits, text};
 use std::fmt::Display;
 
-/// Who knows them.
+/// The known names.
 pub trait Names {
-    /// Those of that name.
+    /// Returns the tasks with this name.
     fn tasks(&self, name: &str) -> Vec<TaskId>;
     fn plans(&self, name: &str) -> Vec<PlanId>;
 }
 
-/// Knows nobody.
+/// Knows no names.
 impl Names for () {
     fn tasks(&self, _: &str) -> Vec<TaskId> {
         Vec::new()
@@ -22,7 +22,7 @@ impl Names for () {
     }
 }
 
-/// The only one that is called so.
+/// Returns the only match, or an error.
 pub fn only<I: Copy + Display>(
     kind: &'static str,
     name: &str,

@@ -5,7 +5,7 @@ use crate::catalogue::letters;
 use pitcrew_model::{Claim, Freshness, limits};
 use serde_json::Value;
 
-/// One task as the text of a plan file. What it depends on is in another plan, so it stands apart.
+/// One task as the text of a plan file. Its dependencies are in another plan, so they are separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskText {
     pub text: String,
@@ -17,7 +17,7 @@ pub fn save_plan(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let Some(tasks) = tasks else {
         let text = arguments.find(&["plan", "toml", "text", "content"]).and_then(Value::as_str);
         let text = text.filter(|it| !it.trim().is_empty());
-        let needed = "the plan as TOML text, or `name` and `tasks`";
+        let needed = "the plan as TOML, or `name` and `tasks`";
         let text = text.ok_or_else(|| arguments.missing("plan", needed))?;
         return Ok(ToolCall::SavePlan { text: text.to_owned() });
     };
@@ -56,11 +56,11 @@ pub fn list_workers(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     Ok(ToolCall::ListWorkers { plan: arguments.plan()?, all })
 }
 
-/// `key` is what the tool calls the words of the completion.
+/// `key` is the argument of the tool that contains the summary.
 pub fn complete(arguments: &Arguments, key: &'static str) -> Result<ToolCall, ToolCallError> {
     let keys = &[key, "summary", "output", "result", "message"];
     let summary = arguments.words(keys, limits::SUMMARY_BYTES_MAX);
-    let summary = summary.ok_or_else(|| arguments.missing(key, "a text that is not empty"))?;
+    let summary = summary.ok_or_else(|| arguments.missing(key, "a non-empty string"))?;
     let claim = match arguments.find(&["outcome", "status"]) {
         None => Claim::Success,
         Some(value) => match letters(value.as_str().unwrap_or_default()).as_str() {

@@ -1,10 +1,10 @@
-//! A plan that came as JSON, as the text of a plan file: there is one reader of plans.
+//! Converts a plan in JSON into the text of a plan file, so that there is one parser of plans.
 
 use crate::catalogue::letters;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// The keys of a plan file that callers spell in their own way.
+/// Aliases of the keys of a plan file.
 const KEYS: &[&str] = &[
     "name",
     "description",
@@ -43,15 +43,14 @@ const OTHER_KEYS: &[(&str, &str)] = &[
     ("acceptancecriteria", "criteria"),
 ];
 
-/// Writes `key = value` lines. What cannot be written this way is written so that the reader
-/// names the key.
+/// Writes `key = value` lines. Invalid values are written such that the parser names the key.
 pub fn lines<'a>(entries: impl Iterator<Item = (&'a String, &'a Value)>, text: &mut String) {
     for (spelling, value) in entries.filter(|it| !it.1.is_null()) {
         writeln!(text, "{} = {}", key(spelling), toml(value)).expect("a string takes everything");
     }
 }
 
-/// The name of the key in a plan file.
+/// Returns the name of the key in a plan file.
 fn key(spelling: &str) -> String {
     let wanted = letters(spelling);
     let known = KEYS.iter().find(|it| letters(it) == wanted).copied();
@@ -77,7 +76,7 @@ fn toml(value: &Value) -> String {
     }
 }
 
-/// JSON's way to quote is TOML's too, but for one character.
+/// JSON strings are valid TOML strings, except for one character.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

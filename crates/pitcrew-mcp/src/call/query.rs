@@ -1,9 +1,9 @@
-//! Questions about code of others, as models put them.
+//! Queries about symbols.
 
 use super::{ToolCall, ToolCallError, arguments::Arguments};
 use pitcrew_model::limits;
 
-/// By name, or in words with a name in them.
+/// By name, or by a question that contains a name.
 pub fn query(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let symbol = arguments.words(&["symbol", "name", "symbolname"], limits::NAME_BYTES_MAX);
     let question = arguments.words(&["question", "query"], limits::QUERY_CONTEXT_BYTES_MAX);
@@ -11,7 +11,7 @@ pub fn query(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
     let context = context.unwrap_or_default();
     match (symbol, question) {
         (Some(symbol), None) => Ok(ToolCall::Query { symbol, context }),
-        // The words say more than the name alone.
+        // The question says more than the name alone.
         (Some(symbol), Some(question)) => {
             Ok(ToolCall::Query { symbol, context: joined(&context, &question) })
         }
@@ -20,7 +20,7 @@ pub fn query(arguments: &Arguments) -> Result<ToolCall, ToolCallError> {
             let context = joined(&context, &question);
             Ok(ToolCall::Query { symbol, context })
         }
-        (None, None) => Err(arguments.missing("symbol", "the name of what you need to know")),
+        (None, None) => Err(arguments.missing("symbol", "the name to look up")),
     }
 }
 
@@ -30,7 +30,7 @@ fn joined(context: &str, question: &str) -> String {
     if context.is_empty() { question.to_owned() } else { format!("{context} ({question})") }
 }
 
-/// What stands between backticks, else the first word that no ordinary sentence has.
+/// Returns the text in backquotes, otherwise the first word that looks like an identifier.
 fn name_in(question: &str) -> Option<&str> {
     let quoted = question.split('`').nth(1).map(str::trim).filter(|it| !it.is_empty());
     let words = question.split(|it: char| it.is_whitespace() || ",;?!()\"'".contains(it));
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_in_words_is_about_the_name_in_it() {
+    fn a_query_is_about_the_name_in_the_question() {
         for (question, name) in [
             ("what are the fields of `Token`?", Some("Token")),
             ("What does AuthValidator need?", Some("AuthValidator")),

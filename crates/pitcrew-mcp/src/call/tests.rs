@@ -9,9 +9,9 @@ fn check(name: &str, arguments: &Value, expect: &Expect) {
     });
 }
 
-/// S1-067: the completion tool is understood in every spelling that agents use for it.
+/// S1-067: every spelling of the completion tool is accepted.
 #[test]
-fn a_completion_is_read_in_every_spelling() {
+fn a_completion_is_parsed_in_every_spelling() {
     let plain = ToolCall::Complete { claim: Claim::Success, summary: "done it".into() };
     for (name, arguments) in [
         ("orchestrator_complete_task", json!({"summary": "done it"})),
@@ -23,12 +23,12 @@ fn a_completion_is_read_in_every_spelling() {
 }
 
 #[test]
-fn a_bad_call_is_told_what_to_send() {
+fn an_error_says_what_to_send() {
     check(
         "orchestrator_complete_task",
         &json!({"outcome": "failed"}),
         &expect![[
-            r#"`orchestrator_complete_task` needs `summary`: a text that is not empty, such as {"summary": "added the parser and its tests"}"#
+            r#"`orchestrator_complete_task` needs `summary`: a non-empty string, such as {"summary": "added the parser and its tests"}"#
         ]],
     );
     check(
@@ -49,14 +49,14 @@ fn a_bad_call_is_told_what_to_send() {
         "a2a_notify_orchestrator",
         &json!({"message": "x"}),
         &expect![[
-            r#"`a2a_notify_orchestrator` needs `kind`: a text that is not empty, such as {"kind": "question", "message": "which port should it use?"}"#
+            r#"`a2a_notify_orchestrator` needs `kind`: a non-empty string, such as {"kind": "question", "message": "Which port should the server use?"}"#
         ]],
     );
     check("rm_rf", &json!({}), &expect!["there is no tool `rm_rf`"]);
 }
 
 #[test]
-fn a_question_names_itself() {
+fn a_question_without_a_kind_is_a_question() {
     check(
         "a2a_notifyOrchestrator",
         &json!({"question": "which port?"}),
@@ -72,7 +72,7 @@ fn a_question_names_itself() {
 }
 
 #[test]
-fn a_long_summary_is_cut_and_not_refused() {
+fn a_long_summary_is_cut() {
     let long = "ü".repeat(limits::SUMMARY_BYTES_MAX);
     let call = ToolCall::parse(COMPLETE_TASK, &json!({"summary": long})).expect("a call");
     let ToolCall::Complete { summary, .. } = call else { panic!("a completion") };
@@ -80,7 +80,7 @@ fn a_long_summary_is_cut_and_not_refused() {
 }
 
 #[test]
-fn every_acknowledgement_says_what_comes_next() {
+fn every_acknowledgement_says_what_to_do_next() {
     let kinds = [
         NoteKind::Status,
         NoteKind::Question,
@@ -95,9 +95,9 @@ fn every_acknowledgement_says_what_comes_next() {
     }
 }
 
-/// S4-041: one name for the agent, and whoever learned another is understood.
+/// S4-041: aliases of the agent's key are accepted.
 #[test]
-fn a_spawn_is_read_in_every_spelling() {
+fn a_spawn_is_parsed_in_every_spelling() {
     let one = |arguments: Value| match ToolCall::parse("a2a_spawn_subtask", &arguments) {
         Ok(ToolCall::Spawn(spawn)) => spawn,
         other => panic!("{other:?}"),
@@ -122,7 +122,7 @@ fn a_spawn_is_read_in_every_spelling() {
         "a2a_spawn_subtask",
         &json!({"agent": "claude"}),
         &expect![[
-            r#"`a2a_spawn_subtask` needs `prompt`: a text that is not empty, such as {"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of places", "blocking": true}"#
+            r#"`a2a_spawn_subtask` needs `prompt`: a non-empty string, such as {"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of file:line with the reason", "blocking": true}"#
         ]],
     );
     check(
@@ -135,7 +135,7 @@ fn a_spawn_is_read_in_every_spelling() {
 }
 
 #[test]
-fn ids_are_read_as_they_come() {
+fn ids_are_parsed_in_every_form() {
     let wanted =
         ToolCall::AwaitSubtasks { tasks: vec![TaskId(4), TaskId(5)], timeout_ms: Some(90_000) };
     for arguments in [
@@ -149,7 +149,7 @@ fn ids_are_read_as_they_come() {
         "a2a_await_subtasks",
         &json!({"ids": ["all"]}),
         &expect![[
-            r#"`ids` of `a2a_await_subtasks` is `"all"`; it must be an id such as `task-7` or `subtask-7`; `orchestrator_list_workers` lists them"#
+            r#"`ids` of `a2a_await_subtasks` is `"all"`; it must be an id such as `task-7` or `subtask-7`; call `orchestrator_list_workers` for the ids"#
         ]],
     );
     check(
@@ -161,10 +161,10 @@ fn ids_are_read_as_they_come() {
     );
 }
 
-/// S1-022: a plan in JSON is the plan file that says the same.
+/// S1-022: a plan in JSON becomes the equivalent plan file.
 #[test]
 fn a_plan_in_json_becomes_a_plan_file() {
-    // In the order of the alphabet: whether JSON keeps another is not ours to say.
+    // In alphabetical order, because JSON may not keep another one.
     let plan = json!({"name": "tidy", "setup": ["npm ci"], "tasks": [
         {"dependsOn": ["a"], "id": "docs", "maxAttempts": 2, "prompt": "Fix \"typos\"\nin docs."},
         {"agentType": "claude", "id": "a", "odd key": {"x": 1}}]});
@@ -193,14 +193,14 @@ fn a_plan_in_json_becomes_a_plan_file() {
         "orchestrator_save_plan",
         &json!({"name": "x"}),
         &expect![[
-            r#"`orchestrator_save_plan` needs `plan`: the plan as TOML text, or `name` and `tasks`, such as {"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#
+            r#"`orchestrator_save_plan` needs `plan`: the plan as TOML, or `name` and `tasks`, such as {"name": "tidy", "tasks": [{"id": "docs", "prompt": "Fix the typos in docs.", "region": ["docs"]}]}"#
         ]],
     );
 }
 
-/// S4-076: what a worker tells, to whom, and what it answers.
+/// S4-076: kind, addressee and answered message of a note.
 #[test]
-fn a_note_says_its_kind_and_whom_it_is_for() {
+fn a_note_has_a_kind_and_an_addressee() {
     check(
         "a2a_notify_orchestrator",
         &json!({"kind": "completion", "message": "did it"}),
@@ -227,27 +227,27 @@ fn a_note_says_its_kind_and_whom_it_is_for() {
     assert!(error.to_string().contains("a worker such as `worker-3`"), "{error}");
 }
 
-/// What is nearly a key would change what the call means; what is no key at all is passed over.
+/// A key similar to a known one is an error; other unknown keys are ignored.
 #[test]
-fn a_misspelt_key_is_told_and_a_foreign_one_is_passed_over() {
+fn a_misspelt_key_is_refused_and_a_foreign_one_is_ignored() {
     let spawn = json!({"agent": "claude", "prompt": "look", "workspaces": "shared"});
     check(
         "a2a_spawn_subtask",
         &spawn,
-        &expect!["`a2a_spawn_subtask` takes no `workspaces`; did you mean `workspace`?"],
+        &expect!["`a2a_spawn_subtask` has no argument `workspaces`; did you mean `workspace`?"],
     );
     let inner = json!({"subtasks": [{"agent": "claude", "prompt": "look", "targetFile": ["a"]}]});
     check(
         "a2a_spawn_parallel_subtasks",
         &inner,
         &expect![
-            "`a2a_spawn_parallel_subtasks` takes no `targetFile`; did you mean `target_files`?"
+            "`a2a_spawn_parallel_subtasks` has no argument `targetFile`; did you mean `target_files`?"
         ],
     );
     check(
         "orchestrator_list_workers",
         &json!({"pln": "plan-3"}),
-        &expect!["`orchestrator_list_workers` takes no `pln`; did you mean `plan`?"],
+        &expect!["`orchestrator_list_workers` has no argument `pln`; did you mean `plan`?"],
     );
     let foreign = json!({"agent": "claude", "prompt": "look", "thoughts": "hm", "agentType": "x"});
     assert!(ToolCall::parse("a2a_spawn_subtask", &foreign).is_ok());

@@ -1,4 +1,4 @@
-//! Delegation: sub-tasks, words to the orchestrator, and questions about code of others.
+//! Delegation: sub-tasks, messages, and queries about code outside the region.
 
 use super::{
     Audience, Changes, ToolInfo,
@@ -7,25 +7,25 @@ use super::{
 };
 use serde_json::{Value, json};
 
-/// Shows who could do a sub-task.
+/// Lists the agents that can do a sub-task.
 pub const LIST_AGENTS: &str = "a2a_list_agents";
-/// Delegates one unit of work.
+/// Delegates one sub-task.
 pub const SPAWN_SUBTASK: &str = "a2a_spawn_subtask";
 /// Delegates several at once: all or none.
 pub const SPAWN_PARALLEL_SUBTASKS: &str = "a2a_spawn_parallel_subtasks";
 /// Waits for sub-tasks.
 pub const AWAIT_SUBTASKS: &str = "a2a_await_subtasks";
-/// Reads what sub-tasks came to, as often as wanted.
+/// Returns the current results of sub-tasks, without waiting.
 pub const GET_SUBTASK_RESULTS: &str = "a2a_get_subtask_results";
-/// Ends a sub-task, said by its worker.
+/// Ends a sub-task. Called by its worker.
 pub const SUBTASK_COMPLETE: &str = "a2a_subtask_complete";
 /// Brings the changes of a sub-task into the parent's checkout.
 pub const PULL_SUBTASK_CHANGES: &str = "a2a_pull_subtask_changes";
-/// Decides what sub-tasks ask for.
+/// Approves or denies requests of sub-tasks.
 pub const DECIDE_PERMISSIONS: &str = "a2a_decide_permissions";
-/// Tells or asks something.
+/// Sends a message.
 pub const NOTIFY_ORCHESTRATOR: &str = "a2a_notify_orchestrator";
-/// Asks what something in code of others is.
+/// Looks up a symbol outside the caller's region.
 pub const QUERY: &str = "a2a_query";
 
 pub const NAMES: &[&str] = &[
@@ -59,11 +59,11 @@ pub fn tools() -> Vec<ToolInfo> {
 fn list_agents() -> ToolInfo {
     let agent = object(
         json!({
-            "name": { "type": "string", "description": "What to give as `agent`." },
-            "kind": { "type": "string", "description": "backend: a program. role: how one is told to behave; written `role`, `@role` or `backend:role`." },
+            "name": { "type": "string", "description": "The value for `agent`." },
+            "kind": { "type": "string", "description": "backend: a program. role: instructions for a backend; write it as `role`, `@role` or `backend:role`." },
             "status": { "type": "string", "description": "ready, or what is missing." },
             "description": { "type": "string" },
-            "backend": { "type": ["string", "null"], "description": "Who plays the role, unless you say." },
+            "backend": { "type": ["string", "null"], "description": "The default backend of the role." },
             "strengths": { "type": "array", "items": { "type": "string" } },
             "weaknesses": { "type": "array", "items": { "type": "string" } },
             "models": { "type": "array", "items": { "type": "string" } },
@@ -74,9 +74,9 @@ fn list_agents() -> ToolInfo {
     );
     ToolInfo {
         name: LIST_AGENTS,
-        title: "List the agents",
-        description: "List the agents that can be given tasks and sub-tasks, and whether each is \
-            ready on this machine.",
+        title: "List agents",
+        description: "List the agents that can do tasks and sub-tasks.\n\
+            Use only agents whose status is `ready`.",
         changes: Changes::Nothing,
         audience: Audience::Drivers,
         input: object(json!({}), &[]),
@@ -85,18 +85,18 @@ fn list_agents() -> ToolInfo {
     }
 }
 
-/// One sub-task, as an object.
+/// Returns the schema of one sub-task.
 fn subtask_schema() -> Value {
     object(
         json!({
-            "agent": text("Who does it, by a name of a2a_list_agents."),
-            "prompt": text("What to do, complete in itself: the agent sees nothing of your conversation."),
-            "expected_output": { "type": "string", "description": "What the result has to hold, so that you can go on with it.", "examples": ["a list of files with one line on each"] },
-            "workspace": choice(&["read_only", "isolated", "shared"], None, "read_only: it reads a copy of your checkout as it is now (usual for advice, research and review). isolated: it changes a copy of its own; you fetch its work with a2a_pull_subtask_changes. shared: it works in your checkout, on target_files only. Absent: isolated where target_files are named or a script or command is given, else read_only."),
+            "agent": text("The agent that does it: a name from a2a_list_agents."),
+            "prompt": text("What to do. Include everything the agent needs: it does not see your conversation."),
+            "expected_output": { "type": "string", "description": "What the result must contain.", "examples": ["a list of files with one line on each"] },
+            "workspace": choice(&["read_only", "isolated", "shared"], None, "read_only: it reads a copy of your checkout; use this for advice, research and review. isolated: it changes its own copy; call a2a_pull_subtask_changes to get the changes. shared: it changes target_files in your checkout. Default: isolated if you set target_files, script or command; otherwise read_only."),
             "target_files": texts("Files or folders that it may change.", json!(["src/parser.rs"])),
-            "model": { "type": "string", "description": "A model of the agent; its usual one where absent." },
-            "timeout": { "type": "string", "description": "At most so long, then what there is counts.", "examples": ["10m"] },
-            "script": { "type": "string", "description": "Steps for the agent `builtin` in place of a model." },
+            "model": { "type": "string", "description": "The model. Default: the agent's default model." },
+            "timeout": { "type": "string", "description": "Stop the sub-task after this time. What it did so far is the result.", "examples": ["10m"] },
+            "script": { "type": "string", "description": "Steps for the agent `builtin` instead of a model." },
             "command": { "type": "string", "description": "A shell command for the agent `command`." }
         }),
         &["agent", "prompt"],
@@ -108,34 +108,34 @@ fn spawn_subtask() -> ToolInfo {
     input["properties"]["blocking"] = json!({
         "type": "boolean",
         "default": false,
-        "description": "true: the call returns when the sub-task has ended, with its result. false: it returns at once with the id; go on working, and call a2a_await_subtasks when you need the result."
+        "description": "true: wait for the result. false: return the id at once; continue working, and call a2a_await_subtasks when you need the result."
     });
     ToolInfo {
         name: SPAWN_SUBTASK,
         title: "Spawn a sub-task",
-        description: "Give another agent a part of your task. You keep your context and get the \
-            result back. Spawn only what is worth a session of its own.",
+        description: "Delegate a part of your task to another agent and get its result.\n\
+            Delegate only work that is worth a session of its own.",
         changes: Changes::Adds,
         audience: Audience::Parents,
         input,
         output: spawned(),
-        example: r#"{"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of places", "blocking": true}"#,
+        example: r#"{"agent": "claude", "prompt": "Review src/parser.rs for panics on bad input.", "expected_output": "a list of file:line with the reason", "blocking": true}"#,
     }
 }
 
 fn spawn_parallel_subtasks() -> ToolInfo {
     let input = object(
         json!({
-            "subtasks": { "type": "array", "minItems": 1, "items": subtask_schema(), "description": "The sub-tasks. All are taken, or none." },
-            "blocking": { "type": "boolean", "default": false, "description": "true: the call returns when all have ended." }
+            "subtasks": { "type": "array", "minItems": 1, "items": subtask_schema(), "description": "The sub-tasks. Either all are accepted or none." },
+            "blocking": { "type": "boolean", "default": false, "description": "true: wait for all results. false: return the ids at once." }
         }),
         &["subtasks"],
     );
     ToolInfo {
         name: SPAWN_PARALLEL_SUBTASKS,
         title: "Spawn several sub-tasks",
-        description: "Give several parts of your task to other agents at once. They run at the \
-            same time, as far as there are slots.",
+        description: "Delegate several parts of your task at once.\n\
+            The sub-tasks run in parallel if enough slots are free.",
         changes: Changes::Adds,
         audience: Audience::Parents,
         input,
@@ -146,8 +146,8 @@ fn spawn_parallel_subtasks() -> ToolInfo {
 
 fn spawned() -> Value {
     accepted(json!({
-        "id": { "type": "string", "description": "The first of them, such as subtask-14." },
-        "subtasks": { "type": "array", "items": { "type": "string" }, "description": "Their ids, in the order in which they were given." },
+        "id": { "type": "string", "description": "The id of the first sub-task, such as subtask-14." },
+        "subtasks": { "type": "array", "items": { "type": "string" }, "description": "The ids of all sub-tasks, in the order of the call." },
         "results": results(),
         "requests": asked(),
         "questions": questions()
@@ -163,7 +163,7 @@ fn questions() -> Value {
         }),
         &["message", "from", "content"],
     );
-    json!({ "type": "array", "items": question, "description": "What others ask you: answer with a2a_notify_orchestrator." })
+    json!({ "type": "array", "items": question, "description": "Questions to you. Answer each with a2a_notify_orchestrator." })
 }
 
 fn asked() -> Value {
@@ -177,7 +177,7 @@ fn asked() -> Value {
         }),
         &["request", "subtask", "title"],
     );
-    json!({ "type": "array", "items": request, "description": "What sub-tasks ask you for: decide with a2a_decide_permissions." })
+    json!({ "type": "array", "items": request, "description": "Permissions that your sub-tasks request. Decide each with a2a_decide_permissions." })
 }
 
 fn results() -> Value {
@@ -188,11 +188,11 @@ fn results() -> Value {
             "output": { "type": "string" },
             "output_file": { "type": "string" },
             "error": { "type": "string" },
-            "files_changed": { "type": "integer", "description": "In a checkout of its own: a2a_pull_subtask_changes brings them into yours." }
+            "files_changed": { "type": "integer", "description": "The number of files changed in its own checkout. Call a2a_pull_subtask_changes to get them." }
         }),
         &["subtask", "status", "output"],
     );
-    json!({ "type": "array", "items": result, "description": "One for each sub-task that was asked for, finished or not." })
+    json!({ "type": "array", "items": result, "description": "One entry for each sub-task of the call, finished or not." })
 }
 
 fn ids(description: &str) -> Value {
@@ -203,15 +203,16 @@ fn await_subtasks() -> ToolInfo {
     ToolInfo {
         name: AWAIT_SUBTASKS,
         title: "Wait for sub-tasks",
-        description: "Wait until sub-tasks of yours have ended, and get their results. The call \
-            stays open meanwhile. It also returns when the time is over, or when a sub-task needs \
-            you; what has not ended is named as pending then. Do what it asks of you, and wait again.",
+        description: "Wait until your sub-tasks have ended, and return their results.\n\
+            The call also returns on timeout, or when a sub-task needs you; sub-tasks that still \
+            run are `pending` then.\n\
+            Answer what it asks, then call this again.",
         changes: Changes::Nothing,
         audience: Audience::Parents,
         input: object(
             json!({
-                "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them)."),
-                "timeout": { "type": "string", "description": "Wait no longer than this.", "examples": ["10m", "90s"] }
+                "ids": ids("The sub-tasks. Default: all of yours. Required for outside clients."),
+                "timeout": { "type": "string", "description": "The longest time to wait.", "examples": ["10m", "90s"] }
             }),
             &[],
         ),
@@ -226,13 +227,13 @@ fn await_subtasks() -> ToolInfo {
 fn get_subtask_results() -> ToolInfo {
     ToolInfo {
         name: GET_SUBTASK_RESULTS,
-        title: "Read results of sub-tasks",
-        description: "Read what sub-tasks of yours came to so far, without waiting. Results can be \
-            read as often as you like.",
+        title: "Read sub-task results",
+        description: "Return the results of your sub-tasks so far, without waiting.\n\
+            You can call this as often as you like.",
         changes: Changes::Nothing,
         audience: Audience::Parents,
         input: object(
-            json!({ "ids": ids("Which ones; all of yours where absent (a worker's: whoever works for no plan names them).") }),
+            json!({ "ids": ids("The sub-tasks. Default: all of yours. Required for outside clients.") }),
             &[],
         ),
         output: object(json!({ "results": results() }), &["results"]),
@@ -244,14 +245,16 @@ fn subtask_complete() -> ToolInfo {
     ToolInfo {
         name: SUBTASK_COMPLETE,
         title: "Complete the sub-task",
-        description: "Report that your sub-task has ended. Call this exactly once; a turn that \
-            ends without this call does not count as completion. Your parent gets `output` as the \
-            result. After the call make no further changes and end your turn.",
+        description: "Report that your sub-task has ended.\n\
+            Call this exactly once. Do not just end your turn: without this call the sub-task is \
+            not done.\n\
+            Your parent gets `output` as the result.\n\
+            After the call, change nothing and end your turn.",
         changes: Changes::Ends,
         audience: Audience::Subtasks,
         input: object(
             json!({
-                "output": text("The result for your parent, complete in itself: what it asked for, in the form in which it asked for it."),
+                "output": text("The result for your parent, in the form it asked for. Your parent sees nothing else."),
                 "outcome": outcome(),
             }),
             &["output"],
@@ -264,9 +267,9 @@ fn subtask_complete() -> ToolInfo {
 fn pull_subtask_changes() -> ToolInfo {
     ToolInfo {
         name: PULL_SUBTASK_CHANGES,
-        title: "Pull changes of a sub-task",
-        description: "Bring what an isolated sub-task of yours changed into your checkout. Nothing \
-            of it is there before. Conflicts are named, and your checkout stays as it was then.",
+        title: "Pull sub-task changes",
+        description: "Bring the changes of an isolated sub-task into your checkout.\n\
+            On a conflict the call lists the files and changes nothing.",
         changes: Changes::Adds,
         audience: Audience::WorkingParents,
         input: object(
@@ -284,16 +287,16 @@ fn pull_subtask_changes() -> ToolInfo {
 fn decide_permissions() -> ToolInfo {
     ToolInfo {
         name: DECIDE_PERMISSIONS,
-        title: "Decide what sub-tasks ask for",
-        description: "Approve or deny what sub-tasks of yours ask you for. You can grant only what \
-            you may do yourself; anything else goes on to the orchestrator and to a person.",
+        title: "Decide requests of sub-tasks",
+        description: "Approve or deny requests of your sub-tasks.\n\
+            You can approve only what you may do yourself. Other requests go to a person.",
         changes: Changes::Adds,
         audience: Audience::WorkingParents,
         input: object(
             json!({
-                "requests": texts("The ids of the requests, as they were told to you.", json!(["request-5"])),
-                "verdict": choice(&["approve", "deny"], None, "The same for all of them."),
-                "reason": { "type": "string", "description": "Why, for the sub-task and for the record." }
+                "requests": texts("The ids of the requests that you received.", json!(["request-5"])),
+                "verdict": choice(&["approve", "deny"], None, "The decision for all of them."),
+                "reason": { "type": "string", "description": "The reason. The sub-task sees it." }
             }),
             &["requests", "verdict"],
         ),
@@ -305,42 +308,43 @@ fn decide_permissions() -> ToolInfo {
 fn notify_orchestrator() -> ToolInfo {
     ToolInfo {
         name: NOTIFY_ORCHESTRATOR,
-        title: "Tell or ask the orchestrator",
-        description: "Send a note, ask a question, or answer one. A note needs no answer: go on \
-            working. After a question end your turn: the answer arrives as your next prompt. Ask \
-            only what you cannot find out yourself. Without `to` it goes to the orchestrator, and \
-            a question to a person.",
+        title: "Send a message",
+        description: "Send a note, ask a question, or answer one.\n\
+            After a note, continue working.\n\
+            After a question, end your turn. The answer is in your next prompt.\n\
+            Ask only what you cannot find out yourself.\n\
+            Without `to`, a note goes to the orchestrator and a question to a person.",
         changes: Changes::Adds,
         audience: Audience::Workers,
         input: object(
             json!({
-                "kind": choice(&["status", "question", "answer", "completion", "error"], None, "status: for information. question: you need an answer before you can go on. answer: to a message that you were given. completion: a part is done (this does not end your task). error: something goes wrong."),
-                "message": text("The note or the question, complete in itself: the reader does not see your conversation."),
+                "kind": choice(&["status", "question", "answer", "completion", "error"], None, "status: for information. question: you need an answer to continue. answer: the answer to a message you received. completion: a part is done (this does not end your task). error: something is wrong."),
+                "message": text("The text. Include everything the reader needs: it does not see your conversation."),
                 "to": text("orchestrator (the default), parent (the worker that delegated your task), or a worker such as worker-3."),
-                "reply_to": text("With kind answer: the id of the message that you answer, such as message-4."),
+                "reply_to": text("For kind answer: the id of the message you answer, such as message-4."),
             }),
             &["kind", "message"],
         ),
         output: accepted(json!({})),
-        example: r#"{"kind": "question", "message": "which port should it use?"}"#,
+        example: r#"{"kind": "question", "message": "Which port should the server use?"}"#,
     }
 }
 
 fn query() -> ToolInfo {
     ToolInfo {
         name: QUERY,
-        title: "Ask about code of others",
-        description: "Ask for the signature, fields and place of something that is defined outside \
-            your region. The answer comes from an index and costs nothing; where that does not know \
-            it, the agent that works there is asked between two of its turns, which may take a \
-            minute. Use it instead of reading files outside your region.",
+        title: "Look up a symbol",
+        description: "Look up the signature, fields and location of a symbol outside your region.\n\
+            Use this instead of reading files outside your region.\n\
+            An index answers at once, for free. If the index lacks the symbol, the agent that works \
+            on that code is asked between two of its turns, which may take a minute.",
         changes: Changes::Nothing,
         audience: Audience::Workers,
         input: object(
             json!({
-                "symbol": { "type": "string", "description": "The name: AuthValidator, auth::check, core/auth.rs AuthValidator.", "examples": ["AuthValidator"] },
-                "question": { "type": "string", "description": "In words instead, with the name in it.", "examples": ["what are the fields of `AuthValidator`?"] },
-                "context": { "type": "string", "description": "Where you need it: an import line, or the path that you expect it in. It tells names apart that occur twice, and who is asked.", "examples": ["use core::auth::AuthValidator;"] }
+                "symbol": { "type": "string", "description": "The name, such as AuthValidator, auth::check, or core/auth.rs AuthValidator.", "examples": ["AuthValidator"] },
+                "question": { "type": "string", "description": "Instead of `symbol`: a question that contains the name.", "examples": ["What are the fields of `AuthValidator`?"] },
+                "context": { "type": "string", "description": "An import line, or the path where you expect the symbol. It resolves names that occur more than once.", "examples": ["use core::auth::AuthValidator;"] }
             }),
             &[],
         ),
@@ -349,8 +353,8 @@ fn query() -> ToolInfo {
                 "found": { "type": "boolean" },
                 "query": { "type": "string" },
                 "answer": { "type": "string" },
-                "outcome": { "type": "string", "description": "indexed, cached, answered or overheard; else why there is no answer." },
-                "owner": { "type": "string", "description": "Whose code it is, where somebody was asked." },
+                "outcome": { "type": "string", "description": "indexed, cached, answered or overheard; otherwise the reason why there is no answer." },
+                "owner": { "type": "string", "description": "The worker that was asked." },
                 "tokens_spent": { "type": "integer" },
                 "tokens_saved": { "type": "integer" }
             }),

@@ -1,15 +1,15 @@
-//! Pieces of JSON schema that several tools share.
+//! JSON schema builders that several tools share.
 
 use serde_json::{Map, Value, json};
 
-/// An object with these properties. `required` names those that must be there.
+/// Returns the schema of an object with these properties.
 pub fn object(properties: Value, required: &[&str]) -> Value {
     let entries =
         [("type", json!("object")), ("properties", properties), ("required", json!(required))];
     Map::from_iter(entries.map(|it| (it.0.to_owned(), it.1))).into()
 }
 
-/// A text that is not empty.
+/// Returns the schema of a non-empty string.
 pub fn text(description: &str) -> Value {
     json!({ "type": "string", "minLength": 1, "description": description })
 }
@@ -36,7 +36,7 @@ pub fn texts(description: &str, example: Value) -> Value {
     Map::from_iter(entries.map(|it| (it.0.to_owned(), it.1))).into()
 }
 
-/// What every order answers with.
+/// Returns the schema of the result of every command.
 pub fn accepted(more: Value) -> Value {
     let mut properties = Map::from_iter([
         ("accepted".to_owned(), json!({ "type": "boolean" })),
@@ -45,7 +45,7 @@ pub fn accepted(more: Value) -> Value {
             json!({
                 "type": "string",
                 "enum": ["continue", "end_turn"],
-                "description": "What you should do now."
+                "description": "What to do now."
             }),
         ),
     ]);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// S1-029, S1-030: one canonical name, and whoever learned another one gets there too.
+/// S1-029, S1-030: one canonical name, and other spellings find the same tool.
 #[test]
 fn every_tool_has_one_name_and_many_spellings() {
     for spelling in [
@@ -27,12 +27,12 @@ fn every_tool_has_one_name_and_many_spellings() {
         assert_eq!(canonical_name(tool.name), Some(tool.name));
     }
     let names: Vec<&str> = tools().iter().map(|it| it.name).collect();
-    assert_eq!(names, pitcrew_model::ORCHESTRATOR_TOOLS, "no person is asked about these");
+    assert_eq!(names, pitcrew_model::ORCHESTRATOR_TOOLS, "these need no permission");
 }
 
-/// S4-028, S4-029: each tool says what a model needs to call it.
+/// S4-028, S4-029: each tool has a title, a description, schemas and a valid example.
 #[test]
-fn every_tool_says_how_it_is_called() {
+fn every_tool_is_documented() {
     for tool in tools() {
         let name = tool.name;
         assert!(tool.description.len() > 60 && !tool.title.is_empty(), "{name}");
@@ -41,8 +41,8 @@ fn every_tool_says_how_it_is_called() {
         }
         let properties = tool.input["properties"].as_object().expect("properties");
         for (key, schema) in properties {
-            let told = schema["description"].as_str().is_some_and(|it| it.len() > 10);
-            assert!(told, "{name} says nothing about {key}");
+            let described = schema["description"].as_str().is_some_and(|it| it.len() > 10);
+            assert!(described, "{name} does not describe {key}");
         }
         let required = tool.input["required"].as_array().expect("required");
         assert!(required.iter().all(|it| properties.contains_key(it.as_str().unwrap_or("-"))));
@@ -56,7 +56,7 @@ fn names(role: Role) -> Vec<&'static str> {
     visible(role).iter().map(|it| it.name).collect()
 }
 
-/// S1-001: who sees what.
+/// S1-001: the role decides which tools a caller sees.
 #[test]
 fn a_caller_sees_what_fits_its_role() {
     let (allowed, refused) = (Spawning::Allowed, Spawning::Refused);

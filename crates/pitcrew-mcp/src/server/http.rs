@@ -1,12 +1,11 @@
-//! One request of the streamable HTTP transport, answered without a session.
+//! Answers one request of the streamable HTTP transport, without a session.
 //!
-//! Who is calling was found out before: here is only the protocol. Both of its eras are served. A
-//! simple answer is plain JSON; one that takes long becomes a stream where the client wants to hear
-//! of its progress.
+//! The caller is already authenticated. Both protocol eras are supported. A short answer is plain
+//! JSON; a long one becomes a stream if the client requested progress.
 
 use super::{
     Orchestrator, Server,
-    mistake::{Mistake, mistake},
+    invalid_message::{InvalidMessage, invalid_message},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE};
@@ -20,18 +19,18 @@ use tokio::time::timeout;
 
 const JSON: &str = "application/json";
 
-/// What a request must look like to be served.
+/// The accepted headers of a request.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// What the `Host` header may say: a page from elsewhere cannot make itself our neighbour.
+    /// Allowed `Host` headers. They prevent DNS rebinding.
     pub hosts: Vec<String>,
-    /// What the `Origin` header may say, where there is one.
+    /// Allowed `Origin` headers, if present.
     pub origins: Vec<String>,
     pub body_bytes_max: usize,
     pub body_time_max: Duration,
 }
 
-/// Answers one request, whose caller is the one that `orchestrator` carries orders out for.
+/// Answers one request on behalf of the caller of `orchestrator`.
 pub async fn serve_http<O: Orchestrator + Clone, B>(
     orchestrator: O,
     options: HttpOptions,
@@ -43,7 +42,7 @@ where
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let bytes_max = options.body_bytes_max;
-    // With sessions, or a stream for every answer, some agents drop the server.
+    // Some agents drop a server with sessions, or with a stream for every answer.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -60,15 +59,15 @@ where
     let bytes = match collected.unwrap_or_else(late) {
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
-            return told(StatusCode::PAYLOAD_TOO_LARGE, &Mistake::too_long(bytes_max));
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &InvalidMessage::too_long(bytes_max));
         }
-        Err(error) => return told(StatusCode::BAD_REQUEST, &Mistake::torn(&*error)),
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, &InvalidMessage::torn(&*error)),
     };
     let calls_itself_json = is_json(&parts.headers);
     let response = service.handle(Request::from_parts(parts, Full::new(bytes.clone()))).await;
-    // The library says the same of a body of another type and of one that is no message.
+    // The library reports an invalid message as an unsupported media type.
     if calls_itself_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        return told(StatusCode::BAD_REQUEST, &mistake(&bytes));
+        return refuse(StatusCode::BAD_REQUEST, &invalid_message(&bytes));
     }
     response
 }
@@ -78,8 +77,11 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|it| it.starts_with(JSON))
 }
 
-fn told(status: StatusCode, mistake: &Mistake) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = Response::new(Full::new(Bytes::from(mistake.answer())).boxed());
+fn refuse(
+    status: StatusCode,
+    invalid_message: &InvalidMessage,
+) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(Bytes::from(invalid_message.answer())).boxed());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

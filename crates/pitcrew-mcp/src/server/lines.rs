@@ -1,9 +1,9 @@
-//! Messages as lines, one each.
+//! A transport of one message a line.
 //!
-//! The library's own transport says nothing to a line that is no JSON, and its client waits forever.
-//! Here such a line is answered, and the session goes on.
+//! The library's own transport ignores a line that is not JSON, so its client waits forever. Here
+//! such a line is answered, and the session continues.
 
-use super::mistake::{Mistake, mistake};
+use super::invalid_message::{InvalidMessage, invalid_message};
 use bytes::{Bytes, BytesMut};
 use futures::SinkExt;
 use rmcp::{
@@ -20,9 +20,9 @@ use tokio_util::codec::{
     AnyDelimiterCodec, AnyDelimiterCodecError, BytesCodec, Decoder, FramedWrite,
 };
 
-/// What one message may take: far more than a tool takes.
+/// The longest message: far more than any tool needs.
 const LINE_BYTES_MAX: usize = 16 * 1_024 * 1_024;
-/// How much is read at a time.
+/// Bytes that are read at a time.
 const READ_BYTES: usize = 8 * 1_024;
 
 type Writer<W> = Arc<Mutex<Option<FramedWrite<W, BytesCodec>>>>;
@@ -33,7 +33,7 @@ pub struct Lines<R, W> {
     buffer: BytesMut,
     splitter: AnyDelimiterCodec,
     writer: Writer<W>,
-    /// The answer to a bad line. Whoever receives may be interrupted; this goes on with the next.
+    /// The pending answer to a bad line. `receive` may be cancelled, so the next call continues it.
     answering: Option<Sending>,
 }
 
@@ -49,8 +49,8 @@ impl<R, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
         }
     }
 
-    fn answer(&mut self, mistake: &Mistake) {
-        let line = mistake.answer();
+    fn answer(&mut self, invalid_message: &InvalidMessage) {
+        let line = invalid_message.answer();
         self.answering = Some(Box::pin(write(self.writer.clone(), line)));
     }
 }
@@ -63,14 +63,14 @@ async fn write<W: AsyncWrite + Unpin>(writer: Writer<W>, mut line: Vec<u8>) -> i
     }
 }
 
-/// The message of a line; nothing where it is one of those that nobody answers.
-fn read(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Mistake> {
+/// Parses a line; none if it needs no answer.
+fn read(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, InvalidMessage> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
-    // The library knows which odd notifications are better not heard.
+    // The library knows which malformed notifications to ignore.
     let read = JsonRpcMessageCodec::default().decode_eof(&mut BytesMut::from(line));
-    read.map_err(|_| mistake(line))
+    read.map_err(|_| invalid_message(line))
 }
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
@@ -99,7 +99,7 @@ where
                 Ok(Some(line)) => match read(&line) {
                     Ok(Some(message)) => return Some(message),
                     Ok(None) => {}
-                    Err(mistake) => self.answer(&mistake),
+                    Err(invalid_message) => self.answer(&invalid_message),
                 },
                 Ok(None) => {
                     self.buffer.reserve(READ_BYTES);
@@ -107,12 +107,12 @@ where
                         if self.buffer.is_empty() {
                             return None;
                         }
-                        // The last line may have no end.
+                        // The last line may lack its newline.
                         self.buffer.extend_from_slice(b"\n");
                     }
                 }
                 Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => {
-                    self.answer(&Mistake::too_long(LINE_BYTES_MAX));
+                    self.answer(&InvalidMessage::too_long(LINE_BYTES_MAX));
                 }
                 Err(AnyDelimiterCodecError::Io(_)) => return None,
             }

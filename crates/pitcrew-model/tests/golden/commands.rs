@@ -1,4 +1,4 @@
-//! Orders from outside. Not stored, but clients of other versions send them.
+//! Commands. They are not stored, but clients of other versions send them.
 
 use crate::{
     golden, queries,

@@ -1,11 +1,12 @@
-//! Orders to drivers.
+//! Effects.
 
 use crate::{
     golden, queries,
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
 use pitcrew_model::{
-    AttemptId, Backend, BuiltinOrder, CheckoutPlace, Effect, Reads, Stay, Workspace, Zone,
+    AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, Effect, Reads, WorkspaceMode,
+    Zone,
 };
 
 fn effects() -> Vec<Effect> {
@@ -55,7 +56,7 @@ fn with_a_model() -> Vec<Effect> {
         zone: Zone::default(),
         sees: Vec::new(),
         reads: Reads::Guided,
-        stay: Stay::Owner,
+        stay: CheckoutRole::Owner,
     }]
 }
 
@@ -69,7 +70,7 @@ fn in_a_zone() -> Vec<Effect> {
         zone: zone(),
         sees: vec![path("src")],
         reads: Reads::Zone,
-        stay: Stay::Guest,
+        stay: CheckoutRole::Guest,
     }]
 }
 
@@ -84,7 +85,7 @@ fn worker_effects() -> Vec<Effect> {
             zone: Zone::default(),
             sees: Vec::new(),
             reads: Reads::Guided,
-            stay: Stay::Owner,
+            stay: CheckoutRole::Owner,
         },
         Effect::Prompt { worker: WORKER, text: "Add the API".into(), order: None },
         Effect::AnswerPermission {
@@ -169,7 +170,7 @@ fn attempt_effects() -> Vec<Effect> {
             start: commit("a"),
             setup: Vec::new(),
             place: Some(CheckoutPlace {
-                workspace: Workspace::ReadOnly,
+                workspace: WorkspaceMode::ReadOnly,
                 parent: AttemptId(40),
                 parent_path: "/checkouts/task-391".into(),
             }),

@@ -1,4 +1,4 @@
-//! Facts.
+//! Events.
 
 use crate::{
     golden, queries,
@@ -10,10 +10,10 @@ use crate::{
 };
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
-    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, LandingStatus,
-    Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead,
-    PlanStatus, Priority, Reach, Reads, Reason, RequestKind, RequestStatus, RuleSource, Seq,
-    Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
+    LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome,
+    Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind, RequestStatus, RuleSource,
+    Seq, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -266,7 +266,7 @@ fn worker_events() -> Vec<Event> {
     ]
 }
 
-/// What a rule denies is stored with the rule.
+/// A denied action is stored with its rule.
 fn denied_events() -> Vec<Event> {
     vec![
         Event::ToolDecided {
@@ -337,12 +337,12 @@ fn request_events() -> Vec<Event> {
         Event::MatrixApplied { matrix: matrix() },
         Event::GrantGiven { grant: grant(), request: REQUEST, actor: Actor::Person },
         Event::GrantGiven {
-            grant: Grant { command: None, reach: Reach::Task(TASK), ..grant() },
+            grant: Grant { command: None, reach: GrantTarget::Task(TASK), ..grant() },
             request: REQUEST,
             actor: Actor::Person,
         },
         Event::GrantGiven {
-            grant: Grant { reach: Reach::Always, ..grant() },
+            grant: Grant { reach: GrantTarget::Always, ..grant() },
             request: REQUEST,
             actor: Actor::Person,
         },
@@ -518,9 +518,9 @@ golden!(
     ]
 );
 
-/// Streams send events with their place and time.
+/// Streams send events with their position and time.
 #[test]
-fn entries_are_sent_as_ever() {
+fn entries_keep_their_form() {
     let event = Event::PlanOpened { plan: PLAN };
     let entry = Entry { seq: Seq(17), at: Timestamp(1_700_000_000_000), event };
     crate::check("entry.ndjson", &[entry]);

@@ -1,4 +1,4 @@
-//! Why attempts do not succeed.
+//! Failures of attempts.
 
 use crate::{
     golden,

@@ -1,10 +1,10 @@
 //! The stored form of everything that is stored or sent: every line that was ever written.
 //!
-//! A journal outlives the program that wrote it, so a file of lines only grows. Each line of it
-//! must be understood for ever, and what is written today must be among them. When an event is
+//! A journal outlives the program that wrote it, so a golden file only grows. Each of its lines
+//! must decode forever, and each line that is written today must be in it. After an event was
 //! changed, `UPDATE_EXPECT=1 cargo test -p pitcrew-model --test golden` adds its new line and seals
-//! it; the old one stays. A line that was removed, changed or moved no longer fits its seal, and
-//! nothing but a person who removes the seal can say that this was meant.
+//! the file; the old line stays. A line that was removed, changed or moved breaks the seal, and
+//! only a person who removes the seal can accept that.
 mod values;
 mod events;
 mod effects;
@@ -59,7 +59,7 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(file: &str, sample
     }
 }
 
-/// The lines with those of today added, or why that cannot be.
+/// Returns the lines together with those of today, or an error.
 fn grow<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     kept: &str,
     seal: Option<Seal>,
@@ -93,7 +93,7 @@ mod tests {
     use pitcrew_model::{TaskId, Timestamp};
 
     #[test]
-    fn a_file_of_lines_only_grows() {
+    fn a_golden_file_only_grows() {
         let first = grow("", None, &[TaskId(1)]).expect("a line");
         assert_eq!(first, "\"task-1\"\n");
         let seal = || Some(Seal::of(&first));
@@ -106,9 +106,9 @@ mod tests {
         }
     }
 
-    /// Also where the test of its lines is gone.
+    /// Includes files whose test was removed.
     #[test]
-    fn every_sealed_file_is_there() {
+    fn every_sealed_file_exists() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
         let sealed = fs::read_to_string(folder.join("sealed.txt")).expect("the seals");
         for name in sealed.lines().filter_map(|it| it.split(' ').next()) {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_longer_understood_is_told() {
+    fn a_line_that_no_longer_decodes_is_reported() {
         let error = grow("\"task-1\"\n", None, &[Timestamp(1)]).expect_err("another type");
         assert!(error.contains("not understood") && error.contains("task-1"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Questions about code of others: samples of everything that is said of them.
+//! Queries: samples of all their events and values.
 
 use crate::{
     golden,
@@ -126,7 +126,7 @@ golden!(
     [Worker, Task]
 );
 
-/// The plan is named in none of these: a worker belongs to one.
+/// None of these contains the plan: a worker belongs to one plan.
 #[test]
 fn a_query_prints_as_it_is_read() {
     assert_eq!(QUERY.to_string(), "query-9");

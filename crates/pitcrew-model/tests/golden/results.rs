@@ -1,4 +1,4 @@
-//! How effects end.
+//! Results of effects.
 
 use crate::{
     golden, queries,

@@ -1,4 +1,5 @@
-//! Says how many lines a file had and what they were, so that none of them can go unnoticed.
+//! Stores the number and the digest of the lines of each file, so that no line can disappear
+//! unnoticed.
 
 use std::{
     fs,
@@ -11,7 +12,7 @@ pub struct Seal {
     digest: u64,
 }
 
-/// In the order of their names, one file a line.
+/// Sorted by name, one file a line.
 const FILE: &str = "sealed.txt";
 
 impl Seal {
@@ -19,7 +20,7 @@ impl Seal {
         Self { lines_count: lines.lines().count(), digest: digest(lines) }
     }
 
-    /// Whether the lines begin with those that were sealed.
+    /// Returns whether the file starts with the sealed lines.
     pub fn fits(self, lines: &str) -> bool {
         let mut ends = lines.match_indices('\n').map(|it| it.0 + 1);
         let end = if self.lines_count == 0 { Some(0) } else { ends.nth(self.lines_count - 1) };
@@ -41,7 +42,7 @@ impl Seal {
     }
 
     pub fn write(self, file: &Path) {
-        // The tests of one program may come here at the same time.
+        // The tests of one program may run this at the same time.
         static WRITING: std::sync::Mutex<()> = std::sync::Mutex::new(());
         let _writing = WRITING.lock().expect("no test fails here");
         let name = name(file);
@@ -63,7 +64,7 @@ fn seals(file: &Path) -> PathBuf {
     file.with_file_name(FILE)
 }
 
-/// FNV-1a: a slip is to be noticed, not an attack.
+/// FNV-1a: it detects mistakes, not attacks.
 fn digest(text: &str) -> u64 {
     let step = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)

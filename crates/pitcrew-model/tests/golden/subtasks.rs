@@ -1,9 +1,9 @@
-//! What workers hand to others and get back.
+//! Delegations, outputs and results of sub-tasks.
 
 use crate::values::{ATTEMPT, TASK, path};
 use pitcrew_model::{
     AgentRef, Delegation, Outcome, SubtaskKind, SubtaskResult, SubtaskSpec, TaskOutput, TaskWork,
-    Workspace,
+    WorkspaceMode,
 };
 
 pub fn delegation() -> Delegation {
@@ -11,7 +11,7 @@ pub fn delegation() -> Delegation {
         parent: ATTEMPT,
         kind: SubtaskKind::Review,
         depth: 1,
-        workspace: Workspace::Isolated,
+        workspace: WorkspaceMode::Isolated,
         target_files: vec![path("src/api/mod.rs")],
         blocking: true,
         expected_output: "a list of findings".into(),
@@ -24,7 +24,7 @@ pub fn delegation() -> Delegation {
 fn plain_delegation() -> Delegation {
     Delegation {
         kind: SubtaskKind::Delegate,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         blocking: false,
         group: None,
@@ -40,7 +40,7 @@ pub fn subtask_spec() -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: "Look at the API".into() },
         expected_output: "an opinion".into(),
         model: Some("small".into()),
-        workspace: Workspace::Shared,
+        workspace: WorkspaceMode::Shared,
         target_files: vec![path("src/api/mod.rs")],
         attempts_max: 1,
         timeout_ms: 60_000,
@@ -69,31 +69,31 @@ fn result() -> SubtaskResult {
 }
 
 #[test]
-fn delegations_are_stored_as_ever() {
+fn delegations_keep_their_form() {
     crate::check("delegation.ndjson", &[delegation(), plain_delegation()]);
 }
 
 #[test]
-fn outputs_are_stored_as_ever() {
+fn outputs_keep_their_form() {
     crate::check("task_output.ndjson", &[output(), TaskOutput::default()]);
 }
 
 #[test]
-fn specs_of_subtasks_are_sent_as_ever() {
+fn specs_of_subtasks_keep_their_form() {
     crate::check("subtask_spec.ndjson", &[subtask_spec()]);
 }
 
-/// What a caller leaves out has a meaning.
+/// Omitted fields have defaults.
 #[test]
-fn a_spec_of_a_subtask_may_be_short() {
+fn a_spec_of_a_subtask_may_omit_fields() {
     let short =
         r#"{"agent":{"backend":"claude","agent":null},"work":{"kind":"prompt","prompt":"Look"}}"#;
     let spec: SubtaskSpec = serde_json::from_str(short).expect("a short one");
-    assert_eq!((spec.workspace, spec.kind), (Workspace::ReadOnly, SubtaskKind::Delegate));
+    assert_eq!((spec.workspace, spec.kind), (WorkspaceMode::ReadOnly, SubtaskKind::Delegate));
     assert_eq!((spec.attempts_max, spec.timeout_ms), (1, 3_600_000));
 }
 
 #[test]
-fn results_of_subtasks_are_sent_as_ever() {
+fn results_of_subtasks_keep_their_form() {
     crate::check("subtask_result.ndjson", &[result()]);
 }

@@ -1,9 +1,9 @@
-//! The parts that samples are made of.
+//! The parts of the samples.
 
 use pitcrew_model::{
     Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
-    HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reach, Reads, RepoPath,
-    RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
+    GrantTarget, HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reads,
+    RepoPath, RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -100,7 +100,7 @@ pub fn tool_use() -> ToolUse {
     }
 }
 
-/// Every list has something in it.
+/// A matrix in which every list is non-empty.
 pub fn matrix() -> Matrix {
     Matrix {
         auto_approve: [Action::FileEditsInWorktree, Action::CommandExecution].into(),
@@ -127,6 +127,6 @@ pub fn grant() -> Grant {
         command: Some("cargo test".into()),
         paths: strings(&["src/api"]),
         outside: Vec::new(),
-        reach: Reach::Plan(PLAN),
+        reach: GrantTarget::Plan(PLAN),
     }
 }

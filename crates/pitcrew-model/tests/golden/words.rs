@@ -1,4 +1,4 @@
-//! Enums that are stored as one word, and the small ones that others are made of.
+//! Enums that are stored as one word, and small values.
 
 use crate::{
     golden,
@@ -11,12 +11,13 @@ use pitcrew_model::{
     MessageStatus, NoteKind, Origin, Outcome, Overlap, Party, PermissionOption,
     PermissionOptionKind, PlanStatus, Priority, QueryBudget, QueryVia, Reads, RefusalKind,
     RequestKind, RequestStatus, Rule, Spending, StopReason, SubtaskKind, TaskStatus, TaskWork,
-    Timestamp, ToolUse, TurnCause, Verdict, WorkerStatus, Workspace,
+    Timestamp, ToolUse, TurnCause, Verdict, WorkerStatus, WorkspaceMode,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
 
-/// A line with every word of an enum without fields. Does not compile while a variant is missing.
+/// Generates a line with every variant of a fieldless enum. Does not compile if a variant is
+/// missing.
 macro_rules! words {
     ($type:ident: $($variant:ident),*) => {{
         let _ = |it: $type| match it { $($type::$variant)|* => () };
@@ -32,7 +33,7 @@ fn line<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, all: &[
 }
 
 #[test]
-fn words_are_stored_as_ever() {
+fn words_keep_their_form() {
     let lines = [
         words!(Outcome: Success, Partial, Failed, Timeout, Cancelled),
         words!(RefusalKind: OutsideZone, GitDir, SymlinkLeaves, Gitlink, TooLarge, TooMany,
@@ -54,7 +55,7 @@ fn words_are_stored_as_ever() {
         line("Action", Action::NAMED),
         words!(PermissionOptionKind: AllowOnce, AllowAlways, RejectOnce, RejectAlways),
         words!(SubtaskKind: Delegate, Advisor, Route, Handoff, TeamMember, Review),
-        words!(Workspace: ReadOnly, Isolated, Shared),
+        words!(WorkspaceMode: ReadOnly, Isolated, Shared),
         words!(AwaitEnd: AllEnded, TimedOut, TurnOver, ChildAsks, Questioned, Replaced),
         line("PlanStatus", PlanStatus::ALL),
         line("TaskStatus", TaskStatus::ALL),
@@ -88,7 +89,7 @@ fn words_are_stored_as_ever() {
         Action ["file_edits_in_worktree","file_creation_in_worktree","file_deletion_in_worktree","access_outside_worktree","edits_outside_worktree","subtask_spawning","agent_reassignment","plan_execution","model_switch_same_tier","model_switch_expensive","branch_merge","git_push","worktree_cleanup","delete_main_branch","force_push","pr_creation","command_execution","opaque_command","network_access","other_tool"]
         PermissionOptionKind ["allow_once","allow_always","reject_once","reject_always"]
         SubtaskKind ["delegate","advisor","route","handoff","team_member","review"]
-        Workspace ["read_only","isolated","shared"]
+        WorkspaceMode ["read_only","isolated","shared"]
         AwaitEnd ["all_ended","timed_out","turn_over","child_asks","questioned","replaced"]
         PlanStatus ["draft","clarifying","decomposing","awaiting_approval","active","paused","partial","failed","completed","cancelled"]
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]

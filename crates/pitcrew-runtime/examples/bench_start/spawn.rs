@@ -7,7 +7,7 @@ use crate::{
 };
 use pitcrew_model::{
     Actor, AgentRef, AttemptId, Command, EffectResult, Entry, Event, PlanId, Seq, SubtaskKind,
-    SubtaskSpec, TaskId, TaskWork, Tier, WorkerId, Workspace, limits,
+    SubtaskSpec, TaskId, TaskWork, Tier, WorkerId, WorkspaceMode, limits,
 };
 use pitcrew_runtime::Orchestrator;
 use pitcrew_views::Scope;
@@ -29,7 +29,7 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
     let view = || orchestrator.handle().views().board.plan_view(PlanId(1));
     wait_until(|| view().is_some_and(|it| it.base.is_some())).await?;
     let mut rows = Vec::new();
-    for (task, workspace) in [(TaskId(1), Workspace::ReadOnly), (TaskId(2), Workspace::Isolated)] {
+    for (task, workspace) in [(TaskId(1), WorkspaceMode::ReadOnly), (TaskId(2), WorkspaceMode::Isolated)] {
         let place = Place { dir: dir.path(), root: &root, prompted: recorded.join("prompted") };
         rows.push(rounds(&orchestrator, &place, task, workspace, files).await?);
     }
@@ -57,7 +57,7 @@ async fn rounds(
     orchestrator: &Orchestrator,
     place: &Place<'_>,
     task: TaskId,
-    workspace: Workspace,
+    workspace: WorkspaceMode,
     files: usize,
 ) -> Outcome<String> {
     let handle = orchestrator.handle();
@@ -102,7 +102,7 @@ fn parent(orchestrator: &Orchestrator, task: TaskId) -> Outcome<(AttemptId, Work
 
 /// Cancels the newest sub-task and waits until its agent is gone and its work is saved, so that the
 /// next one does not wait for it.
-async fn end_child(orchestrator: &Orchestrator, workspace: Workspace) -> Outcome<()> {
+async fn end_child(orchestrator: &Orchestrator, workspace: WorkspaceMode) -> Outcome<()> {
     let handle = orchestrator.handle();
     let board = || handle.views().board.view(pitcrew_runtime::now(), Scope::All);
     let child = board().subtasks.iter().map(|it| it.id).max().ok_or("no sub-task")?;
@@ -121,7 +121,7 @@ async fn end_child(orchestrator: &Orchestrator, workspace: Workspace) -> Outcome
     wait_until(|| entries().iter().any(is_saved)).await
 }
 
-fn spec(round: usize, workspace: Workspace) -> SubtaskSpec {
+fn spec(round: usize, workspace: WorkspaceMode) -> SubtaskSpec {
     let (prompt, script) = (format!("part {round}"), "complete done".to_owned());
     SubtaskSpec {
         kind: SubtaskKind::Delegate,

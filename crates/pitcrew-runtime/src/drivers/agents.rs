@@ -275,7 +275,7 @@ impl Agents {
     async fn report_needs(&self, turn: EffectId, worker: WorkerId, needs: Vec<Need>) {
         for (index, Need { symbol, from }) in needs.into_iter().enumerate() {
             let (nonce, context) = (format!("need-{}-{index}", turn.0), from.unwrap_or_default());
-            self.handle.signal(Signal::QueryHeard { worker, nonce, symbol, context }).await;
+            self.handle.signal(Signal::NeedLine { worker, nonce, symbol, context }).await;
         }
     }
 

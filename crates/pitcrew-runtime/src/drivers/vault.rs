@@ -16,7 +16,7 @@ use pitcrew_git::{
 };
 use pitcrew_kernel::State;
 use pitcrew_model::{
-    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, Workspace, Zone,
+    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, WorkspaceMode, Zone,
 };
 use pitcrew_process::{Cancel, Policy};
 use pitcrew_writer::Subject;
@@ -134,15 +134,15 @@ impl VaultDriver {
         };
         let kind = if place.is_some() { CheckoutKind::Subtask } else { CheckoutKind::Task };
         let checkout = match place {
-            Some(CheckoutPlace { workspace: Workspace::Shared, parent_path, .. }) => {
+            Some(CheckoutPlace { workspace: WorkspaceMode::Shared, parent_path, .. }) => {
                 Checkout { path: parent_path.into(), notes: Vec::new() }
             }
             // A sub-task sees its parent's work so far.
-            Some(CheckoutPlace { workspace: Workspace::ReadOnly, parent, .. }) => {
+            Some(CheckoutPlace { workspace: WorkspaceMode::ReadOnly, parent, .. }) => {
                 let order = LendCheckout { attempt, parent, start, present };
                 self.vault.lend_checkout(&order, &self.policy, cancel, claimed)?
             }
-            Some(CheckoutPlace { workspace: Workspace::Isolated, .. }) | None => {
+            Some(CheckoutPlace { workspace: WorkspaceMode::Isolated, .. }) | None => {
                 let name = AttemptName { attempt, plan, task, slug, number };
                 let order = PrepareCheckout { name, kind, start, setup };
                 let policy = self.fetching(Caches::Agents, &self.dirs.attempt(attempt));

@@ -155,9 +155,9 @@ async fn a_signal_that_did_not_fit_is_stored_later() {
 #[test]
 fn only_signals_that_are_sent_once_are_kept() {
     let (worker, note) = (WorkerId(1), "x".to_owned());
-    assert!(!is_said_once(&InputBody::Tick));
-    assert!(!is_said_once(&InputBody::Signal(Signal::Activity { worker, note })));
-    assert!(is_said_once(&InputBody::Signal(prepared(EffectId(1)))));
+    assert!(!must_retry(&InputBody::Tick));
+    assert!(!must_retry(&InputBody::Signal(Signal::Activity { worker, note })));
+    assert!(must_retry(&InputBody::Signal(prepared(EffectId(1)))));
 }
 
 /// In one transaction: what starts and ends at once starts before it ends.

@@ -3,7 +3,8 @@
 use crate::http;
 use hyper::Method;
 use pitcrew_mcp::{
-    Guest, Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio, visible,
+    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio,
+    visible,
 };
 use serde_json::Value;
 use std::{
@@ -33,8 +34,8 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
-    fn guest(&self) -> Guest {
-        Guest::Worker
+    fn client_kind(&self) -> ClientKind {
+        ClientKind::Worker
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {

@@ -7,7 +7,7 @@ use crate::{
 };
 use axum::{Json, extract::State};
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
-use pitcrew_views::{BoardView, InboxView, MessagesView, PermissionsView, Scope, WantedMessages};
+use pitcrew_views::{BoardView, InboxView, MessageFilter, MessagesView, PermissionsView, Scope};
 use std::sync::Arc;
 
 pub async fn board(
@@ -35,7 +35,7 @@ pub async fn messages(
 ) -> Json<MessagesView> {
     let MessagesQuery { plan, worker, status } = query;
     let views = doors.orchestrator.handle().views();
-    Json(views.messages.view(&views.board, &WantedMessages { plan, worker, status }))
+    Json(views.messages.view(&views.board, &MessageFilter { plan, worker, status }))
 }
 
 pub async fn permissions(_: Person, State(doors): State<Arc<Doors>>) -> Json<PermissionsView> {

@@ -2,13 +2,13 @@
 
 use crate::{answer::Failed, auth::Person, extract::JsonBody, loopback, serve::Doors};
 use axum::{Json, extract::State};
-use pitcrew_api::{McpAddress, McpAsked, ProblemCode};
+use pitcrew_api::{McpAddress, McpRequest, ProblemCode};
 use std::sync::Arc;
 
 pub async fn open(
     _: Person,
     State(doors): State<Arc<Doors>>,
-    JsonBody(asked): JsonBody<McpAsked>,
+    JsonBody(asked): JsonBody<McpRequest>,
 ) -> Result<Json<McpAddress>, Failed> {
     match loopback::open(&doors, asked.port, loopback::KEEP_OPEN).await {
         Ok(port) => Ok(Json(McpAddress { url: loopback::url(port) })),

@@ -36,7 +36,7 @@ pub async fn call(
     let held_until = Some(Instant::now() + HELD_MAX);
     let calling = Calling { doors: &doors, caller, nonce: query.nonce, held_until };
     let answer = match calling.call(&name, &arguments).await {
-        Ok(answer) => ToolReply::told(answer.text).with(answer.structured),
+        Ok(answer) => ToolReply::ok(answer.text).with(answer.structured),
         Err(Refused::Told(message)) => ToolReply::failed(message),
         Err(Refused::Held) => return Ok(StatusCode::ACCEPTED.into_response()),
         Err(Refused::ShuttingDown(message)) => {

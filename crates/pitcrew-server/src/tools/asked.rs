@@ -27,17 +27,18 @@ fn requests_text(asked: &[Asked], tag: &Tag) -> String {
     if asked.is_empty() {
         return String::new();
     }
-    let mut text = String::from("\nYour sub-tasks ask you for permission:\n");
+    let mut text = String::from("\nYour sub-tasks request permissions:\n");
     for it in asked {
         let (name, action, request) = (SubtaskName(it.task), &it.action, it.request);
-        writeln!(text, "- {request} of {name}: {action}").expect("a string takes everything");
+        writeln!(text, "- {request} from {name}: {action}").expect("a string takes everything");
         let command = it.tool.command.as_ref().map(|it| format!("\n{it}")).unwrap_or_default();
         let words = it.tool.title.clone() + &command;
         text.push_str(&tag.block(&format!("request=\"{request}\""), &words));
     }
     text.push_str(
-        "Call a2a_decide_permissions with these ids, then a2a_await_subtasks again. What you do \
-         not decide within a minute, or before you wait again, goes on to a person.\n",
+        "Call a2a_decide_permissions with these ids, then call a2a_await_subtasks again.\n\
+         A request that you do not decide within a minute, or before you wait again, goes to a \
+         person.\n",
     );
     text
 }
@@ -56,15 +57,16 @@ fn questions_text(questions: &[Message], tag: &Tag) -> String {
     if questions.is_empty() {
         return String::new();
     }
-    let mut text = String::from("\nYou are asked, and waited for:\n");
+    let mut text = String::from("\nWorkers wait for your answer to these questions:\n");
     for it in questions {
         let (id, asker) = (it.id, asker(it));
-        writeln!(text, "- {id} of {asker}").expect("a string takes everything");
+        writeln!(text, "- {id} from {asker}").expect("a string takes everything");
         text.push_str(&tag.block(&format!("message=\"{id}\""), &it.content));
     }
     text.push_str(
-        "Answer with a2a_notify_orchestrator, kind answer and reply_to, then call \
-         a2a_await_subtasks again. Who waits again without an answer gives none.\n",
+        "Answer each with a2a_notify_orchestrator, kind `answer` and `reply_to`, then call \
+         a2a_await_subtasks again.\n\
+         If you wait again without an answer, the question ends without one.\n",
     );
     text
 }

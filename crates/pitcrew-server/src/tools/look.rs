@@ -20,7 +20,7 @@ pub async fn workers(
             let standing = handle.standing(attempt).await.ok_or(Rejection::ShuttingDown)?;
             if let Some(other) = plan.filter(|it| *it != standing.plan) {
                 let own = standing.plan;
-                return Err(Refused::Told(format!("{other} is not yours: you work on {own}")));
+                return Err(Refused::Told(format!("you cannot see {other}: your plan is {own}")));
             }
             Scope::Only(standing.plan)
         }
@@ -35,7 +35,7 @@ pub async fn workers(
 fn text(board: &BoardView) -> String {
     let mut text = format!("{} of {} slots are taken.\n", board.slots_taken, board.agents_max);
     if board.plans.is_empty() {
-        text.push_str("There is no plan.\n");
+        text.push_str("There are no plans.\n");
     }
     for plan in &board.plans {
         let line = writeln!(text, "\n{} `{}`: {}", plan.id, plan.name, plan.status);

@@ -63,7 +63,7 @@ pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, 
     let accepted = calling.order(Command::CreatePlan(create)).await?;
     let created = Created::from_events(accepted.entries.iter().map(|it| &it.event));
     let Some(plan) = created.plan else {
-        let text = "The plan was taken before; orchestrator_list_workers shows it.";
+        let text = "The plan already exists. Call orchestrator_list_workers to see it.";
         return Ok(ToolAnswer::accepted(text, json!({})));
     };
     let request = created.requests.first();
@@ -71,9 +71,9 @@ pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, 
     let tasks = tasks.collect::<Vec<_>>().join(", ");
     let mut text = match request {
         Some(request) => format!(
-            "Saved as {plan}: {tasks}. Nothing runs yet: a person has to approve it with `pitcrew approve {request}`."
+            "Created {plan}: {tasks}. It waits for approval: ask the person to run `pitcrew approve {request}`."
         ),
-        None => format!("Saved as {plan}: {tasks}. It runs."),
+        None => format!("Created {plan}: {tasks}. It is running."),
     };
     for warning in &warnings {
         text.push_str("\n\n");
@@ -103,17 +103,17 @@ pub async fn add_task(
     let created = Created::from_events(events());
     let held = events().any(|it| matches!(it, Event::TaskHeld { .. }));
     let Some(task) = created.tasks.first() else {
-        let text = "The task was taken before; orchestrator_list_workers shows it.";
+        let text = "The task already exists. Call orchestrator_list_workers to see it.";
         return Ok(ToolAnswer::accepted(text, json!({})));
     };
     let text = match (held, created.requests.first()) {
         (true, _) => format!(
-            "Added as {task}. {plan} was approved without it, so a person has to deploy it with `pitcrew deploy {task}`."
+            "Added {task}. {plan} was approved without it: ask the person to run `pitcrew deploy {task}`."
         ),
         (false, Some(request)) => format!(
-            "Added as {task}. {plan} waits for a person's approval: `pitcrew approve {request}`."
+            "Added {task}. {plan} waits for approval: ask the person to run `pitcrew approve {request}`."
         ),
-        (false, None) => format!("Added as {task} to {plan}."),
+        (false, None) => format!("Added {task} to {plan}."),
     };
     let waits = held || !created.requests.is_empty();
     Ok(ToolAnswer::accepted(text, json!({ "task": task, "waits_for_person": waits })))

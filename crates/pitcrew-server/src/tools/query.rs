@@ -29,7 +29,7 @@ pub async fn ask(
             Some(Asking::Open) => subtask::changed(calling, &mut changes).await?,
             Some(Asking::Ended(told)) => return answer(told),
             Some(Asking::Unknown) => {
-                return Err(Refused::Told("the answer is not kept any more; ask again".into()));
+                return Err(Refused::Told("the answer has expired; call again".into()));
             }
             None => return Err(Rejection::ShuttingDown.into()),
         }
@@ -63,7 +63,7 @@ fn answer(told: Told) -> Result<ToolAnswer, Refused> {
             said(&format!("worker=\"{owner}\""), &text)?
         }
         QueryOutcome::Overheard { owner } => {
-            let about = format!("worker=\"{owner}\" kind=\"last words of its turn, no answer\"");
+            let about = format!("worker=\"{owner}\" kind=\"end of its last turn, not an answer\"");
             said(&about, &text)?
         }
         QueryOutcome::Indexed

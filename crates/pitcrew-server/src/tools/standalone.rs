@@ -8,7 +8,7 @@ use super::{
 };
 use pitcrew_mcp::{Spawn, ToolAnswer};
 use pitcrew_model::{
-    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, Workspace, limits,
+    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, WorkspaceMode, limits,
 };
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
     let subtasks: Vec<SubtaskSpec> = known_agents(calling, spawn).await?.iter().map(spec).collect();
-    let changes_something = subtasks.iter().any(|it| it.workspace != Workspace::ReadOnly);
+    let changes_something = subtasks.iter().any(|it| it.workspace != WorkspaceMode::ReadOnly);
     let rules = calling.doors.desk.rules();
     calling.order(Command::SpawnStandalone { subtasks, rules }).await?;
     let handle = calling.doors.orchestrator.handle();
@@ -40,7 +40,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     };
     let words = if changes_something {
         format!(
-            "{words}What they change is on the branch of {plan}; a person takes it with `pitcrew land {plan}`."
+            "{words}Their changes are on the branch of {plan}. To merge them, the person runs `pitcrew land {plan}`."
         )
     } else {
         words
@@ -71,7 +71,7 @@ fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refus
 /// The sub-tasks must be named: there is no record of which client spawned which.
 fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
     if tasks.is_empty() {
-        return Err(Refused::Told("name the sub-tasks: `ids`, as they were told".into()));
+        return Err(Refused::Told("`ids` is missing; send the ids of the sub-tasks".into()));
     }
     Ok(tasks.to_vec())
 }

@@ -2,10 +2,10 @@
 //! wait.
 
 use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
-use pitcrew_mcp::{Spawn, SubtaskAsked, ToolAnswer, WorkspaceAsked};
+use pitcrew_mcp::{Spawn, SubtaskRequest, ToolAnswer, WorkspaceChoice};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
-    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, Workspace, limits,
+    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, WorkspaceMode, limits,
 };
 use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     let names: Vec<String> = tasks.iter().map(|it| SubtaskName(*it).to_string()).collect();
     if !spawn.blocking {
         let text = format!(
-            "Spawned {}. Go on working; call a2a_await_subtasks when you need the results.",
+            "Spawned {}. Continue working. Call a2a_await_subtasks when you need the results.",
             names.join(", ")
         );
         let more = json!({ "id": names.first(), "subtasks": names, "results": [] });
@@ -123,16 +123,17 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
     let name = SubtaskName(task);
     match outcome(calling, task, accepted.seq).await? {
         Some(Ok(files)) => {
-            let text = format!("Your checkout has the changes of {name}: {}.", files.join(", "));
+            let text =
+                format!("Pulled the changes of {name} into your checkout: {}.", files.join(", "));
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
         Some(Err(failure)) => Err(Refused::Told(not_pulled(task, &failure))),
         // It failed before this call was repeated.
         None if !is_done => {
-            Err(Refused::Told(format!("{name} was not pulled; `pitcrew logs` says why. Try again")))
+            Err(Refused::Told(format!("{name} was not pulled (see `pitcrew logs`); call again")))
         }
         None => {
-            let text = format!("Your checkout has the changes of {name} already.");
+            let text = format!("Your checkout already has the changes of {name}.");
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": [] })))
         }
     }
@@ -142,13 +143,14 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
 fn not_pulled(task: TaskId, failure: &Failure) -> String {
     let name = SubtaskName(task);
     let Failure::Conflict { paths, .. } = failure else {
-        return format!("{name} could not be pulled: {failure}. Try again, or go on without it.");
+        return format!("{name} was not pulled: {failure}. Call again, or continue without it.");
     };
     format!(
-        "{name} could not be pulled, and nothing of your checkout has changed: you and {name} \
-         changed the same places of {}. Put your own version of these files aside, call \
-         a2a_pull_subtask_changes again, and make your changes anew on top; or go on without \
-         what {name} did.",
+        "{name} was not pulled: your changes conflict with its changes in {}. Your checkout is \
+         unchanged.\n\
+         To resolve this, save your version of these files elsewhere, restore the originals, call \
+         a2a_pull_subtask_changes again, and redo your changes. Or continue without the changes of \
+         {name}.",
         paths.join(", ")
     )
 }
@@ -224,32 +226,32 @@ pub async fn changed(
 pub fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
     match calling.caller {
         Caller::Worker { attempt, .. } => Ok(attempt),
-        Caller::Client => Err(Refused::Told("only a worker can do this".into())),
+        Caller::Client => Err(Refused::Told("only a worker can call this".into())),
     }
 }
 
 /// The key that identifies a repeated call.
 pub fn call(calling: &Calling<'_>) -> Result<String, Refused> {
-    let missing = || Refused::Told("a call that waits needs a nonce".into());
+    let missing = || Refused::Told("a blocking call needs a nonce".into());
     calling.nonce.clone().ok_or_else(missing)
 }
 
 /// A random value that cannot be guessed.
 pub fn secret() -> Result<String, Refused> {
-    nonce().map_err(|error| Refused::Told(format!("no random number: {error}")))
+    nonce().map_err(|error| Refused::Told(format!("cannot read random bytes: {error}")))
 }
 
 /// The sub-tasks with existing backends. A role is replaced by its definition.
 pub async fn known_agents(
     calling: &Calling<'_>,
     spawn: &Spawn,
-) -> Result<Vec<SubtaskAsked>, Refused> {
+) -> Result<Vec<SubtaskRequest>, Refused> {
     let desk = calling.doors.desk.clone();
     let agents = tokio::task::spawn_blocking(move || desk.agents()).await.unwrap_or_default();
     spawn.subtasks.iter().map(|it| known_agent(it, &agents)).collect()
 }
 
-fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked, Refused> {
+fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskRequest, Refused> {
     let find = |name: &Option<String>| {
         name.as_ref().and_then(|name| agents.iter().find(|it| it.name == *name))
     };
@@ -258,7 +260,7 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
     let unknown = || {
         let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
         let (agent, names) = (&asked.agent, names.join(", "));
-        Refused::Told(format!("there is no agent `{agent}`; there are: {names}"))
+        Refused::Told(format!("there is no agent `{agent}`; the agents are: {names}"))
     };
     // `architect` alone is the role of that name, where no program is called so.
     let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
@@ -267,8 +269,12 @@ fn known_agent(asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<SubtaskAsked
         return can_start(program, asked, agents).map(|()| asked.clone());
     };
     let given = program.filter(|it| it.role.is_none()).map(|it| it.name.clone());
-    let nobody =
-        || Refused::Told(format!("no backend plays `{}`: write `backend:{}`", row.name, row.name));
+    let nobody = || {
+        Refused::Told(format!(
+            "`{}` has no default backend; write `backend:{}`",
+            row.name, row.name
+        ))
+    };
     let backend = given.or_else(|| role.backend.clone()).ok_or_else(nobody)?;
     if let Some(program) = find(&Some(backend.clone())) {
         can_start(program, asked, agents)?;
@@ -293,14 +299,14 @@ async fn require_there(
     let missing = checkout.and_then(|it| missing(&it, subtasks));
     let Some((number, path)) = missing else { return Ok(()) };
     Err(Refused::Told(format!(
-        "sub-task {number} is to work on {path}, which is not in your checkout, and who shares that writes what is there: \
-         make it first (an empty file or folder will do), or hand it out as `isolated`"
+        "sub-task {number} names {path}, which does not exist in your checkout, and a `shared` sub-task cannot create it; \
+         create an empty file or folder first, or use `isolated`"
     )))
 }
 
 /// The first file that does not exist for a guest.
 fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath)> {
-    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == Workspace::Shared);
+    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
     let mut files =
         shared.flat_map(|(it, number)| it.target_files.iter().map(move |it| (number, it)));
     let is_missing = |path: &RepoPath| checkout.join(path.as_str()).symlink_metadata().is_err();
@@ -308,19 +314,19 @@ fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath
 }
 
 /// Rejects an agent that would fail immediately.
-fn can_start(program: &AgentRow, asked: &SubtaskAsked, agents: &[AgentRow]) -> Result<(), Refused> {
+fn can_start(program: &AgentRow, asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<(), Refused> {
     let is_mute = program.needs_script && asked.script.is_none();
-    let mute = "it has no model (give it a `script`, or have a person set one and restart pitcrew)";
+    let mute = "it has no model; send a `script`, or ask the person to configure a model";
     let obstacle = program.obstacle.as_deref().or(is_mute.then_some(mute));
     let Some(obstacle) = obstacle else { return Ok(()) };
     let can = |it: &&AgentRow| it.status == "ready" && (!it.needs_script || asked.script.is_some());
     let ready = agents.iter().filter(|it| it.role.is_none()).filter(can);
     let ready: Vec<&str> = ready.map(|it| it.name.as_str()).collect();
     let (name, ready) = (&program.name, ready.join(", "));
-    Err(Refused::Told(format!("`{name}` cannot be started: {obstacle}; ready are: {ready}")))
+    Err(Refused::Told(format!("`{name}` cannot start: {obstacle}; ready agents: {ready}")))
 }
 
-pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
+pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {
     let prompt = asked.prompt.clone();
     let work = match (&asked.script, &asked.command) {
         (Some(script), _) => TaskWork::Script { prompt, script: script.clone() },
@@ -328,13 +334,13 @@ pub fn spec(asked: &SubtaskAsked) -> SubtaskSpec {
         (None, None) => TaskWork::Prompt { prompt },
     };
     let workspace = match asked.workspace {
-        Some(WorkspaceAsked::ReadOnly) => Workspace::ReadOnly,
-        Some(WorkspaceAsked::Shared) => Workspace::Shared,
+        Some(WorkspaceChoice::ReadOnly) => WorkspaceMode::ReadOnly,
+        Some(WorkspaceChoice::Shared) => WorkspaceMode::Shared,
         // A prompt may be a question; a program is meant to change something.
         None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
-            Workspace::ReadOnly
+            WorkspaceMode::ReadOnly
         }
-        Some(WorkspaceAsked::Isolated) | None => Workspace::Isolated,
+        Some(WorkspaceChoice::Isolated) | None => WorkspaceMode::Isolated,
     };
     SubtaskSpec {
         kind: SubtaskKind::Delegate,
@@ -371,12 +377,12 @@ pub fn text(tag: &Tag, results: &Results, takes: Takes) -> String {
             (None, _) => String::new(),
             (Some(changed), Takes::Words) => format!(", {changed}"),
             (Some(changed), Takes::Changes) => format!(
-                ", {changed}: take it over with a2a_pull_subtask_changes {{\"id\": \"{name}\"}}"
+                ", {changed}: call a2a_pull_subtask_changes {{\"id\": \"{name}\"}} to get the changes"
             ),
         };
         writeln!(text, "{name}: {}{changed}", it.status).expect("a string takes everything");
         let error = it.error.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-        let words = if it.is_told() { error } else { error + &it.output };
+        let words = if it.error_has_output() { error } else { error + &it.output };
         if !words.is_empty() {
             text.push_str(&tag.block(&format!("subtask=\"{name}\""), &words));
         }

@@ -1,4 +1,4 @@
-//! What can be wrong, in the kernel's words.
+//! Failures of drivers.
 
 use pitcrew_model::{AttemptId, CheckFailure, EffectResult, Exit, Failure, Refusal, RefusalKind};
 

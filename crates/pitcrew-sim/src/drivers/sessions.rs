@@ -1,4 +1,4 @@
-//! Agents, as their driver sees them.
+//! The driver of agents.
 
 use super::{
     Mood,
@@ -27,7 +27,7 @@ impl World {
         let now = self.now;
         let agent = self.agent(worker, attempt);
         if agent.alive {
-            // It was started before and nobody heard of it.
+            // It was started before, and the result was lost.
             return ready(worker);
         }
         if agent.stopped {
@@ -56,7 +56,7 @@ impl World {
         ready(worker)
     }
 
-    /// The agent gets the prompt once, whoever asks how often. Then it takes its time.
+    /// Delivers the prompt once, even if the effect is repeated. Then the agent takes its time.
     pub(super) fn prompt(
         &mut self,
         id: EffectId,
@@ -114,7 +114,7 @@ impl World {
         EffectResult::PermissionAnswered { worker }
     }
 
-    /// An agent that does not care is ended.
+    /// Stops an agent that ignores the interruption.
     pub(super) fn interrupt(
         &mut self,
         id: EffectId,
@@ -153,7 +153,7 @@ fn ready(worker: WorkerId) -> EffectResult {
 }
 
 fn turn_ended(worker: WorkerId, stop: StopReason, usage: Usage) -> EffectResult {
-    // Whoever used nothing said nothing.
+    // An agent without usage said nothing.
     let last_words = if usage.tokens_out % 2 == 1 { "struct One".into() } else { String::new() };
     EffectResult::TurnEnded { worker, stop, usage, last_words }
 }

@@ -1,4 +1,4 @@
-//! The vault and the checkouts.
+//! The driver of the vault and the checkouts.
 
 use super::failures::{checks, conflict, failed, gate, git};
 use crate::{broken::hold, counters::Fault, dice::Dice, world::World};
@@ -16,7 +16,7 @@ impl World {
     ) -> EffectResult {
         if fails {
             self.counters.count(Fault::PlanUnprepared);
-            // It may have been done all the same.
+            // It may have been done before the failure.
             if dice.one_in(2) {
                 self.git.prepare_plan(plan);
             }
@@ -76,7 +76,7 @@ impl World {
             self.counters.count(Fault::GitLocked);
             return failed(attempt, git("index.lock exists"));
         }
-        // Cut short, and the checkout went meanwhile.
+        // Cancelled, and the checkout was removed meanwhile.
         let Some(commit) = self.git.save(attempt, "work") else {
             return failed(attempt, git("no such folder"));
         };
@@ -101,7 +101,7 @@ impl World {
         if let Some(last) = last {
             self.git.must_know(last, "last");
         }
-        // Nothing was written, or it was as before when that was done.
+        // Nothing was written, or the change was reverted.
         let unchanged = self.git.is_saved(attempt) || dice.one_in(8);
         let kept = if fails || unchanged { None } else { self.git.snapshot(attempt) };
         match kept {
@@ -137,7 +137,7 @@ impl World {
         commit: &CommitId,
         fails: bool,
     ) -> EffectResult {
-        // It may have been dropped between the order and now.
+        // It may have been dropped meanwhile.
         if fails || !self.git.knows(commit) {
             return EffectResult::NotRestored { task, number, failure: git("no such branch") };
         }
@@ -186,7 +186,7 @@ impl World {
         dice: &mut Dice,
         fails: bool,
     ) -> EffectResult {
-        // Where the branch was moved by an order whose answer got lost, there is nothing to fail.
+        // The branch was already moved by an effect whose result was lost, so it cannot fail.
         if fails && self.git.plans[&plan].head != *merged {
             let moved = dice.one_in(2);
             self.counters.count(if moved { Fault::MovedHead } else { Fault::GitLocked });

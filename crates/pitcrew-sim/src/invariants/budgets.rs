@@ -1,4 +1,4 @@
-//! What a plan has cost is the sum of what its turns have, and nobody goes on over a cap.
+//! The cost of a plan is the sum of its turns, and no worker continues over a cap.
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, Task};
@@ -26,16 +26,16 @@ pub fn check(world: &World) {
         let works =
             attempt.is_open() && attempt.claim.is_none() && worker.process == Process::Alive;
         let over = world.ledger.is_over(attempt.task);
-        hold!(!(works && over), "nobody goes on over a cap", "{}", worker.id);
+        hold!(!(works && over), "no worker continues over a cap", "{}", worker.id);
     }
 }
 
-/// The state counts as the ledger does, and whoever is stopped by a cap has a person asked.
+/// The state has the same counts as the ledger, and a stopped worker has an open request.
 fn check_scope(world: &World, scope: BudgetScope, tasks: &[&Task]) {
     let state = world.state();
     let (known, counted) = (state.budget(scope), world.ledger.budget(scope));
-    let (used, told) = (known.usage, counted.usage);
-    hold!(used == told, "what is used is counted", "{scope}: {used:?}, not {told:?}");
+    let (used, reported) = (known.usage, counted.usage);
+    hold!(used == reported, "usage is counted", "{scope}: {used:?}, not {reported:?}");
     hold!(known.caps == counted.caps, "a cap is what was granted", "{scope}: {:?}", known.caps);
     let waits = |it: &&Task| {
         let plan = state.plans[it.plan].status;
@@ -50,5 +50,5 @@ fn check_scope(world: &World, scope: BudgetScope, tasks: &[&Task]) {
     };
     let stops = counted.is_over() && tasks.iter().any(waits);
     let asked = known.request.is_some();
-    hold!(stops == asked, "whoever a cap stops has a person asked", "{scope}: {asked}");
+    hold!(stops == asked, "a worker at a cap has a request", "{scope}: {asked}");
 }

@@ -1,8 +1,8 @@
-//! Nobody works for somebody who has ended, and nobody waits in a slot or for nothing.
+//! No sub-task outlives its parent, and no worker waits in a slot or for nothing.
 
 use super::{count, slots_used};
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Comeback, Process, State, Task, Worker, next_due};
+use pitcrew_kernel::{Process, Resumption, State, Task, Worker, next_due};
 use pitcrew_model::{AttemptId, PlanStatus, TaskStatus, WorkerStatus};
 
 pub fn parent(state: &State, task: &Task) -> Option<AttemptId> {
@@ -19,7 +19,7 @@ pub fn active(state: &State, parent: AttemptId) -> u32 {
     count(children(state, parent).filter(|it| it.status.in_attempt()))
 }
 
-/// Sub-tasks that wait for nothing but a snapshot.
+/// Sub-tasks that only wait for a snapshot.
 pub fn coming(state: &State) -> u32 {
     let runs = |it: &Task| {
         let plan = &state.plans[it.plan];
@@ -29,7 +29,7 @@ pub fn coming(state: &State) -> u32 {
     count(state.tasks.iter().filter(comes))
 }
 
-/// Processes whose work cannot end before that of others.
+/// Processes whose work ends after that of others.
 pub fn parents(state: &State) -> u32 {
     let is_parent = |it: &&Worker| {
         let alive = it.process == Process::Alive && state.attempts[it.attempt].is_open();
@@ -38,20 +38,20 @@ pub fn parents(state: &State) -> u32 {
     count(state.workers.iter().filter(is_parent))
 }
 
-/// Others work for it.
+/// Returns whether its sub-tasks run.
 pub fn waits(state: &State, worker: &Worker) -> bool {
     children(state, worker.attempt).any(|it| !it.status.has_ended())
 }
 
-/// A parent that is asked can hear it, and is not asked for ever.
+/// A parent with a request can decide it, and the request does not stay forever.
 pub fn check_asked(world: &World) {
     let (state, now) = (world.state(), world.settled_at);
     for parent in state.attempts.iter() {
         for request in world.ledger.asked_of(parent.id) {
             let worker = &state.workers[parent.worker];
             let there = parent.is_open() && worker.process == Process::Alive;
-            hold!(there, "nobody asks a parent that is gone", "{request} at {}", parent.id);
-            let woken = worker.wait.is_none() || worker.comebacks.contains(&Comeback::Await);
+            hold!(there, "no request is at an ended parent", "{request} at {}", parent.id);
+            let woken = worker.wait.is_none() || worker.resumptions.contains(&Resumption::Await);
             hold!(woken, "a parent that is asked does not wait on", "{request} at {}", worker.id);
             let due = state.requests[request].due;
             let known = due.is_some_and(|it| it > now) && next_due(state) <= due;
@@ -66,12 +66,12 @@ pub fn check(world: &World, worker: &Worker) {
     if !attempt.is_open() {
         let left = children(state, attempt.id).find(|it| !it.status.has_ended());
         hold!(left.is_none(), "no child under an ended parent", "{:?}", left.map(|it| it.id));
-        hold!(worker.wait.is_none(), "nobody waits for nobody", "{}", worker.id);
+        hold!(worker.wait.is_none(), "no worker waits for nothing", "{}", worker.id);
         return;
     }
     let Some(wait) = &worker.wait else { return };
     let lives = worker.process == Process::Alive && worker.turn.is_some();
-    hold!(lives, "nobody waits for nobody", "{}", worker.id);
+    hold!(lives, "no worker waits for nothing", "{}", worker.id);
     let going = wait.tasks.iter().any(|it| !state.tasks[*it].status.has_ended());
     let runs = worker.status == WorkerStatus::Running;
     hold!(!(runs && going), "who waits has no slot", "{}", worker.id);

@@ -1,4 +1,4 @@
-//! No message is forgotten, and nobody waits for an answer that will not come.
+//! No message is forgotten, and no worker waits for an answer that will not come.
 
 use super::slots_used;
 use crate::{broken::hold, world::World};
@@ -59,7 +59,7 @@ fn waits_for_itself(state: &State, worker: WorkerId) -> bool {
     false
 }
 
-/// Whoever waits for something is woken by what presses.
+/// A waiting worker is woken by an urgent message.
 fn check_worker(world: &World, worker: &Worker) {
     let (state, now) = (world.state(), world.settled_at);
     let attempt = &state.attempts[worker.attempt];
@@ -72,7 +72,7 @@ fn check_worker(world: &World, worker: &Worker) {
     let idle = is_parked
         && worker.process == Process::Alive
         && worker.turn.is_none()
-        && worker.comebacks.is_empty()
+        && worker.resumptions.is_empty()
         && attempt.is_open()
         && attempt.claim.is_none()
         && attempt.snapshot.is_none()

@@ -1,4 +1,4 @@
-//! Nobody waits for an answer that will not come.
+//! No worker waits for an answer that will not come.
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{QueryStage, next_due};
@@ -25,7 +25,7 @@ pub fn check(world: &World) {
                 let reads = matches!(status, MessageStatus::Queued | MessageStatus::Delivered);
                 hold!(reads, "who is asked will read it", "{id} at {owner}: {status}");
                 let ended = state.workers[owner].status.has_ended();
-                hold!(!ended, "nobody waits for the dead", "{id} at {owner}");
+                hold!(!ended, "no query waits for an ended owner", "{id} at {owner}");
                 let runs = state.workers[row.worker].status == WorkerStatus::Running;
                 let waits = row.via == QueryVia::Tool;
                 hold!(!(waits && runs), "who waits has no slot", "{id} of {}", row.worker);

@@ -1,4 +1,4 @@
-//! No task waits that could go on, and no attempt is forgotten.
+//! No task waits that could continue, and no attempt is forgotten.
 
 use super::{family, processes, slots_used};
 use crate::{broken::hold, world::World};
@@ -44,7 +44,7 @@ pub fn check(world: &World, task: &Task) {
                 }
                 None => plan.head.overlap == Overlap::Allow || !region_is_held(state, task),
             };
-            // Those that begin in a moment come first.
+            // Sub-tasks that are about to start come first.
             let coming = if task.delegation.is_some() { 0 } else { family::coming(state) };
             let free = !world.ledger.is_held(task.id)
                 && !world.ledger.is_over(task.id)
@@ -73,7 +73,7 @@ fn region_is_held(state: &State, task: &Task) -> bool {
     holders.any(|it| overlap(&it.spec.region, &task.spec.region))
 }
 
-/// Every attempt that is not done with has something under way that will take it further.
+/// Every open attempt has a running step that continues it.
 pub fn check_attempt(world: &World, attempt: &Attempt) {
     let state = world.state();
     let task = &state.tasks[attempt.task];
@@ -104,7 +104,7 @@ pub fn check_attempt(world: &World, attempt: &Attempt) {
 
 fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
     let paused = state.plan_of(&state.attempts[worker.attempt]).status == PlanStatus::Paused;
-    // An answer of another worker, or a slot to read it in.
+    // An answer of another worker, or a slot to read it.
     let answer = state.waits_for(worker.id).next().is_some()
         || state.has_need(worker.id)
         || state.has_mail(worker.id);
@@ -113,13 +113,13 @@ fn waits_for_somebody(state: &State, worker: &Worker) -> bool {
         && (paused
             || answer
             || !worker.requests.is_empty()
-            || !worker.comebacks.is_empty()
+            || !worker.resumptions.is_empty()
             || family::waits(state, worker))
 }
 
-/// Its parent's checkout is being kept, so that it can begin from there.
+/// Returns whether it waits for a snapshot of its parent's checkout.
 fn awaits_snapshot(state: &State, task: &Task) -> bool {
-    // What a pull is changing is not kept before it has ended.
+    // A snapshot waits for the end of a pull.
     let is_busy = |it| {
         let owner = &state.attempts[state.checkout_owner(it)];
         owner.snapshot.is_some() || !owner.family.pulls.is_empty()

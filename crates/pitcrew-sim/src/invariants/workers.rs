@@ -1,8 +1,8 @@
-//! No worker waits that could go on, and none has more time than it was given.
+//! No worker waits that could continue, and none exceeds its time.
 
 use super::slots_used;
 use crate::{broken::hold, world::World};
-use pitcrew_kernel::{Comeback, Process, Worker, next_due};
+use pitcrew_kernel::{Process, Resumption, Worker, next_due};
 use pitcrew_model::{PlanStatus, QueryVia, WorkerStatus};
 
 pub fn check(world: &World, worker: &Worker) {
@@ -16,42 +16,42 @@ pub fn check(world: &World, worker: &Worker) {
     let begins = worker.status == WorkerStatus::Starting;
     let confined = world.ledger.is_confined() || !begins;
     hold!(confined, "nothing starts with less than was agreed to", "{}", worker.id);
-    let is_call = |it: &Comeback| !matches!(it, Comeback::Turn(_));
-    let decided = worker.comebacks.iter().any(is_call);
+    let is_call = |it: &Resumption| !matches!(it, Resumption::Turn(_));
+    let decided = worker.resumptions.iter().any(is_call);
     let held = world.ledger.is_held(attempt.task);
-    // What a turn left is kept before the next one, and not while something is pulled into it.
+    // The next turn comes after the snapshot of the last one, which waits for a pull.
     let is_still = attempt.snapshot.is_none() && attempt.family.pulls.is_empty();
     let rests = worker.turn.is_none() && is_still && !held;
-    let can_go_on = decided && worker.turn.is_some() || rests && !worker.comebacks.is_empty();
+    let can_go_on = decided && worker.turn.is_some() || rests && !worker.resumptions.is_empty();
     let borrows = state.tasks[attempt.task].borrows();
     if worker.turn.is_some() && is_still && !borrows {
         let due = attempt.snapshot_due;
         let known = due.is_some() && next_due(state) <= due;
-        hold!(known, "a snapshot of a turn that goes on is due", "{}", attempt.id);
+        hold!(known, "a snapshot of an open turn is due", "{}", attempt.id);
     }
     if worker.status == WorkerStatus::Running {
         let moves = worker.turn.is_some() || !is_still;
         hold!(moves, "a running worker has a turn", "{}", worker.id);
-        let told = !decided || worker.turn.is_none();
-        hold!(told, "a worker is told what was decided", "{}", worker.id);
+        let delivered = !decided || worker.turn.is_none();
+        hold!(delivered, "a worker gets its decisions", "{}", worker.id);
         let left = worker.deadline.is_some_and(|it| it > now);
-        hold!(left, "nobody has more time than was given", "{}", worker.id);
+        hold!(left, "no worker exceeds its timeout", "{}", worker.id);
     } else if worker.status.is_parked() {
         hold!(worker.deadline.is_none(), "time stands still for the parked", "{}", worker.id);
         if worker.status == WorkerStatus::WaitingInput && worker.turn.is_some() {
             let wakes = decided || asks_owner(world, worker);
-            hold!(wakes, "who was answered goes on", "{}", worker.id);
+            hold!(wakes, "an answered worker continues", "{}", worker.id);
         }
         let plan = state.plan_of(attempt);
         let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
-        // Whoever is done may finish.
+        // A worker that is done may finish.
         let stopped = attempt.claim.is_none() && world.ledger.is_over(attempt.task);
         let free = free && !stopped;
         hold!(!(can_go_on && free), "no parked worker beside a free slot", "{}", worker.id);
     }
 }
 
-/// A call of its turn waits for the owner of what it asked about.
+/// Returns whether a call of its turn waits for an owner.
 fn asks_owner(world: &World, worker: &Worker) -> bool {
     let own = world.ledger.queries.rows.iter().filter(|it| it.worker == worker.id);
     own.into_iter().any(|it| {

@@ -56,7 +56,7 @@ impl Ledger {
         if plan.overlap == Overlap::Allow {
             return;
         }
-        // A sub-task works in the region of whoever handed it out.
+        // A sub-task works in its parent's region.
         let others = self.tasks.iter().zip(1..).filter(|it| it.0.part.is_none());
         let numbered = others.filter(|it| it.1 != task.0);
         for (other, number) in numbered.filter(|it| it.0.status.in_attempt()) {
@@ -82,7 +82,7 @@ impl Ledger {
             self.timeouts_count += 1;
             let (at, deadline) = (self.at, self.worker(worker).deadline);
             let late = deadline.is_some_and(|it| it <= at);
-            hold!(late, "nobody is cut off before time", "{attempt} at {at}: {deadline:?}");
+            hold!(late, "no attempt times out early", "{attempt} at {at}: {deadline:?}");
         }
         if let Some(Failure::LimitStays { .. }) = failure {
             self.limits_given_up += 1;
@@ -122,9 +122,13 @@ impl Ledger {
         hold!(runs && lives, "a running worker gets turns", "{worker} is {}", row.status);
         hold!(row.turn.is_none(), "a worker has one turn at a time", "{worker}");
         let first = row.turns_count == 0;
-        hold!(first == (*cause == TurnCause::Start), "a task is told first and once", "{worker}");
+        hold!(
+            first == (*cause == TurnCause::Start),
+            "the task is the first prompt, once",
+            "{worker}"
+        );
         row.turn = Some(id);
-        row.told = Usage::NONE;
+        row.reported = Usage::NONE;
         row.turns_count += 1;
     }
 

@@ -1,13 +1,13 @@
-//! The way of a request: a sub-task's parent first, and each decides no more than it holds.
+//! Escalation of requests: a sub-task's parent first, and each party decides only what it holds.
 
 use super::{Ledger, Process, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    Action, Actor, AttemptId, Grant, Reach, RequestId, RequestKind, RequestStatus, Rule, Timestamp,
-    ToolUse, WorkerId, Workspace, limits,
+    Action, Actor, AttemptId, Grant, GrantTarget, RequestId, RequestKind, RequestStatus, Rule,
+    Timestamp, ToolUse, WorkerId, WorkspaceMode, limits,
 };
 
-/// What happened how often.
+/// Counts of events.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub decided: u64,
@@ -16,7 +16,7 @@ pub struct Counts {
 }
 
 impl Ledger {
-    /// Only what a sub-task wants to do goes over anybody else than a person.
+    /// Only permission requests of sub-tasks start at a party other than a person.
     pub(super) fn begins(&self, worker: Option<WorkerId>, kind: &RequestKind) -> RequestStatus {
         let is_tool = matches!(kind, RequestKind::ToolUse { .. });
         match worker.filter(|_| is_tool).and_then(|it| self.parent_of(it)) {
@@ -25,7 +25,7 @@ impl Ledger {
         }
     }
 
-    /// When a tool use that has come there is not waited for any longer.
+    /// Returns when a permission request with this status expires.
     pub(super) fn due_at(&self, status: RequestStatus) -> Option<Timestamp> {
         self.due_since(status, self.at)
     }
@@ -50,7 +50,7 @@ impl Ledger {
         self.task_of(attempt).part.as_ref().map(|it| it.parent)
     }
 
-    /// Who has handed out what the worker does.
+    /// Returns the parent of the worker.
     pub fn parent(&self, worker: WorkerId) -> Option<WorkerId> {
         let known = (1..=self.workers.len() as u64).contains(&worker.0);
         let parent = if known { self.parent_of(worker) } else { None };
@@ -61,13 +61,13 @@ impl Ledger {
         self.parent(worker).is_some()
     }
 
-    /// The requests that stand at whatever parent.
+    /// Returns the requests at any parent.
     pub fn at_parents(&self) -> Vec<RequestId> {
         let all = self.requests.iter().zip(1..);
         all.filter(|it| it.0.status == RequestStatus::AtParent).map(|it| RequestId(it.1)).collect()
     }
 
-    /// The requests that stand at an attempt.
+    /// Returns the requests at an attempt.
     pub fn asked_of(&self, attempt: AttemptId) -> impl Iterator<Item = RequestId> {
         let all = self.requests.iter().zip(1..);
         let stands = move |(it, _): &(&super::Request, u64)| {
@@ -77,7 +77,7 @@ impl Ledger {
         all.filter(stands).map(|it| RequestId(it.1))
     }
 
-    /// Who moves a request, before it moves.
+    /// Checks who moves a request, before it moves.
     pub(super) fn check_way(&mut self, request: RequestId, to: RequestStatus, actor: Actor) {
         let (at, row) = (self.at, &self.requests[place(request.0)]);
         let (from, due) = (row.status, row.due);
@@ -103,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// Whether an attempt could do itself what is asked, as far as the facts tell.
+    /// Returns whether an attempt has the requested permission itself, according to the facts.
     fn holds(&self, attempt: AttemptId, request: RequestId) -> bool {
         let row = &self.requests[place(request.0)];
         let Some(tool) = &row.tool else { return false };
@@ -126,10 +126,10 @@ impl Ledger {
     fn has_grant(&self, attempt: AttemptId, action: &Action, tool: &ToolUse) -> bool {
         let task = self.attempts[place(attempt.0)].task;
         let hands_down = self.matrix.limits.auto_approve_for_subtasks;
-        let reaches = |reach: Reach| match reach {
-            Reach::Task(of) => of == task || hands_down && self.chain(task).contains(&of),
-            Reach::Plan(of) => of == self.plan_id_of(attempt),
-            Reach::Always => true,
+        let reaches = |reach: GrantTarget| match reach {
+            GrantTarget::Task(of) => of == task || hands_down && self.chain(task).contains(&of),
+            GrantTarget::Plan(of) => of == self.plan_id_of(attempt),
+            GrantTarget::Always => true,
         };
         let covers = |it: &Grant| {
             it.actions.contains(action)
@@ -141,14 +141,14 @@ impl Ledger {
     }
 }
 
-/// What a change amounts to, where the task works.
+/// Returns the actions of a change in the task's checkout.
 fn changes(task: &Task, tool: &ToolUse) -> Vec<Action> {
     let mut actions = Vec::new();
     let within = |path: &String| task.files.iter().any(|it| it.contains(path));
     let may_change = match task.part.as_ref().map(|it| it.workspace) {
-        None | Some(Workspace::Isolated) => true,
-        Some(Workspace::ReadOnly) => tool.paths.is_empty(),
-        Some(Workspace::Shared) => tool.paths.iter().all(within),
+        None | Some(WorkspaceMode::Isolated) => true,
+        Some(WorkspaceMode::ReadOnly) => tool.paths.is_empty(),
+        Some(WorkspaceMode::Shared) => tool.paths.iter().all(within),
     };
     if !tool.outside.is_empty() || !may_change {
         actions.push(Action::EditsOutsideWorktree);

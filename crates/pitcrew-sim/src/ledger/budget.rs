@@ -1,4 +1,4 @@
-//! What is used, counted the plain way: every turn once, with the most that was told of it.
+//! Usage, counted naively: every turn once, with the highest report.
 
 use super::{Budget, Ledger, place};
 use crate::broken::hold;
@@ -21,7 +21,7 @@ impl Ledger {
         }
     }
 
-    /// The task, or its plan, has used what it may.
+    /// Returns whether the task or its plan has reached a cap.
     pub fn is_over(&self, task: TaskId) -> bool {
         let row = &self.tasks[place(task.0)];
         let plan = &self.plans[place(row.plan.0)];
@@ -32,25 +32,25 @@ impl Ledger {
 
     pub(super) fn usage_noted(&mut self, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
-        let before = row.told;
-        row.told = usage;
+        let before = row.reported;
+        row.reported = usage;
         hold!(row.turns_count > 0, "only turns use anything", "{worker}");
         let grows = before != usage && before.at_least(usage) == usage;
         hold!(grows, "usage only grows", "{worker}: {before:?}, then {usage:?}");
         self.count(worker, before, usage);
     }
 
-    /// Whichever way the turn ended.
+    /// Counts a turn, however it ended.
     pub(super) fn turn_used(&mut self, id: EffectId, worker: WorkerId, usage: Usage) {
         let row = self.worker(worker);
-        let mut told = Usage::NONE;
+        let mut reported = Usage::NONE;
         let mut now = usage;
         if row.turn == Some(id) {
-            told = row.told;
-            now = told.at_least(usage);
-            row.told = now;
+            reported = row.reported;
+            now = reported.at_least(usage);
+            row.reported = now;
         }
-        self.count(worker, told, now);
+        self.count(worker, reported, now);
     }
 
     fn count(&mut self, worker: WorkerId, before: Usage, now: Usage) {
@@ -63,7 +63,7 @@ impl Ledger {
         }
     }
 
-    /// What is said of a cap is true.
+    /// Checks the numbers of a cap.
     fn check_spending(&self, spending: &Spending) {
         let budget = self.budget(spending.scope);
         let used = match spending.measure {

@@ -1,13 +1,13 @@
-//! What workers hand out: within the limits, heard of once, and never left behind.
+//! Sub-tasks: within the limits, delivered once, and never left behind.
 
-use super::{Ledger, Part, Process, Task, place};
+use super::{Ledger, Process, SubtaskRow, Task, place};
 use crate::broken::hold;
 use pitcrew_model::{
     Actor, AttemptId, AwaitEnd, Claim, Delegation, PlanId, PlanStatus, RepoPath, TaskId, TaskSpec,
-    TaskStatus, Timestamp, WorkerId, Workspace, overlap,
+    TaskStatus, Timestamp, WorkerId, WorkspaceMode, overlap,
 };
 
-/// What happened how often.
+/// Counts of events.
 #[derive(Debug, Default)]
 pub struct Counts {
     pub handed_out: u64,
@@ -21,7 +21,7 @@ pub struct Counts {
 }
 
 impl Ledger {
-    /// The task, and those that it is a part of.
+    /// Returns the task and its ancestors.
     pub fn chain(&self, task: TaskId) -> Vec<TaskId> {
         let mut chain = vec![task];
         while let Some(part) = &self.tasks[place(chain[chain.len() - 1].0)].part {
@@ -51,27 +51,32 @@ impl Ledger {
         let limits = self.matrix.limits;
         let wanted = self.task_of(parent).part.as_ref().map_or(0, |it| it.depth) + 1;
         hold!(depth == wanted, "depth is counted", "{task} is at {depth}, not {wanted}");
-        hold!(depth <= limits.subtask_depth, "nobody goes too deep", "{task} at {depth}");
+        hold!(
+            depth <= limits.subtask_depth,
+            "sub-tasks keep to the depth limit",
+            "{task} at {depth}"
+        );
         let is_clients = self.plans[place(plan.0)].is_clients;
         hold!(!is_clients, "what a client hands out is not handed on", "{task} of {parent}");
         let words = |it: &TaskId| &self.tasks[place(it.0)].words;
-        let told = (spec.agent.to_string(), spec.work.prompt().to_owned());
+        let prompt = (spec.agent.to_string(), spec.work.prompt().to_owned());
         let again =
-            self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &told);
-        hold!(!again, "nobody is asked what those above were", "{task}: {told:?}");
-        if workspace == Workspace::Shared {
+            self.chain(self.attempts[place(parent.0)].task).iter().any(|it| words(it) == &prompt);
+        hold!(!again, "no agent gets the prompt of an ancestor", "{task}: {prompt:?}");
+        if workspace == WorkspaceMode::Shared {
             for other in self.open_children(parent) {
                 let row = &self.tasks[place(other.0)];
-                let shares = row.part.as_ref().is_some_and(|it| it.workspace == Workspace::Shared);
+                let shares =
+                    row.part.as_ref().is_some_and(|it| it.workspace == WorkspaceMode::Shared);
                 let beside = shares && overlap(&row.files, &spec.region);
                 hold!(!beside, "leases are disjoint", "{task} beside {other}");
             }
         }
         let is_named = !delegation.target_files.is_empty();
-        if is_named && workspace != Workspace::ReadOnly {
+        if is_named && workspace != WorkspaceMode::ReadOnly {
             self.check_given(parent, task, &spec.region);
         }
-        let part = Part { parent, depth, workspace, is_named, unheard: false, pulled: false };
+        let part = SubtaskRow { parent, depth, workspace, is_named, unheard: false, pulled: false };
         let row = Task {
             part: Some(part),
             deployed: true,
@@ -84,7 +89,7 @@ impl Ledger {
         self.family.handed_out += 1;
     }
 
-    /// One more, or one once more: not too many in all, and not too many in a minute.
+    /// Checks the limits for a new or retried sub-task.
     fn handed_out(&mut self, parent: AttemptId) {
         let (at, limits) = (self.at, self.matrix.limits);
         let row = self.attempt(parent);
@@ -97,7 +102,7 @@ impl Ledger {
         hold!(few, "a worker hands out so many in a minute", "{parent}: {lately}");
     }
 
-    /// A worker repeats what it has handed out itself, and it counts as once more.
+    /// A worker retries its own sub-tasks, which count as new ones.
     pub(super) fn retry_granted(&mut self, task: TaskId, actor: Actor) {
         self.check_owns(task, actor);
         let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
@@ -107,7 +112,7 @@ impl Ledger {
         self.task(task).grant();
     }
 
-    /// What a worker orders is about what it has handed out.
+    /// Checks that a worker's command is about its own sub-tasks.
     pub(super) fn check_owns(&self, task: TaskId, actor: Actor) {
         let Actor::Worker(worker) = actor else { return };
         let parent = self.tasks[place(task.0)].part.as_ref().map(|it| it.parent);
@@ -115,7 +120,7 @@ impl Ledger {
         hold!(own, "a worker orders its own about", "{task} by {worker}");
     }
 
-    /// What a person's own agent hands out is a plan of its own, with the rules of the house.
+    /// The sub-tasks of an outside client are a plan of their own, with the house rules.
     pub(super) fn standalone_spawned(
         &mut self,
         plan: PlanId,
@@ -123,7 +128,7 @@ impl Ledger {
         readers: &[TaskId],
     ) {
         let row = &self.plans[place(plan.0)];
-        hold!(row.tasks == tasks && !tasks.is_empty(), "all are handed out or none", "{plan}");
+        hold!(row.tasks == tasks && !tasks.is_empty(), "all are created or none", "{plan}");
         let draft = row.status == PlanStatus::Draft;
         hold!(draft, "who hands out makes a plan", "{plan} is {}", row.status);
         let live = |it: &super::Plan| it.is_clients && !it.status.has_ended();
@@ -133,14 +138,14 @@ impl Ledger {
         let most = self.matrix.limits.subtasks_total;
         hold!(all <= most, "clients hand out so many", "{all} with those of {plan}");
         let deep = self.matrix.limits.subtask_depth_standalone;
-        hold!(deep > 0, "nobody goes too deep", "{plan}");
+        hold!(deep > 0, "sub-tasks keep to the depth limit", "{plan}");
         for task in tasks {
             let row = &self.tasks[place(task.0)];
             hold!(row.part.is_none(), "a client's sub-task works for no worker", "{task}");
             let denied = &self.plans[place(plan.0)].denied;
             let is_denied = |it: &RepoPath| denied.iter().any(|rule| rule.contains(it.as_str()));
             let kept = !row.files.iter().any(is_denied);
-            hold!(kept, "nobody is given what is denied", "{task}: {:?}", row.files);
+            hold!(kept, "no sub-task gets a denied path", "{task}: {:?}", row.files);
         }
         let row = self.plan(plan);
         row.is_clients = true;
@@ -153,7 +158,7 @@ impl Ledger {
         !status.has_ended() && status != TaskStatus::Blocked
     }
 
-    /// A sub-task begins while its parent wants it, and beside no more than may be.
+    /// Checks that a sub-task starts while its parent is open, within the parallel limit.
     pub(super) fn check_child(&self, task: TaskId) {
         let part = self.tasks[place(task.0)].part.as_ref().expect("a part");
         let parent = &self.attempts[place(part.parent.0)];
@@ -164,7 +169,7 @@ impl Ledger {
         hold!(count <= most, "as many of a parent run at once as may", "{task}: {count}");
     }
 
-    /// What a sub-task did is where its parent can have it.
+    /// Returns whether the parent can get the sub-task's work.
     pub(super) fn is_done(&self, attempt: AttemptId) -> bool {
         let (row, task) = (&self.attempts[place(attempt.0)], self.task_of(attempt));
         let done = matches!(row.claim, Some(Claim::Success | Claim::Partial));
@@ -178,7 +183,7 @@ impl Ledger {
         let works = row.outcome.is_none() && lives;
         hold!(works, "only who is at work is done", "{attempt}");
         let idle = open.is_empty() || claim == Claim::Failed;
-        hold!(idle, "nobody is done while others work for it", "{attempt}: {open:?}");
+        hold!(idle, "no worker is done while its sub-tasks run", "{attempt}: {open:?}");
         self.attempt(attempt).claim = Some(claim);
     }
 
@@ -203,7 +208,7 @@ impl Ledger {
     pub(super) fn group_member_ended(&mut self, group: u64, task: TaskId, success: bool) {
         let status = self.tasks[place(task.0)].status;
         let same = status.has_ended() && success == (status == TaskStatus::Completed);
-        hold!(same, "a member is told of as it ended", "{task} of {group} is {status}");
+        hold!(same, "the end of a member is recorded", "{task} of {group} is {status}");
     }
 
     pub(super) fn await_begun(&mut self, worker: WorkerId, tasks: &[TaskId], until: Timestamp) {
@@ -227,7 +232,7 @@ impl Ledger {
         let wait = self.worker(worker).wait.take();
         let going = |it: &TaskId| !self.tasks[place(it.0)].status.has_ended();
         let left: Vec<TaskId> = tasks.iter().copied().filter(going).collect();
-        hold!(left == open, "what goes on is named", "{worker}: {open:?}, not {left:?}");
+        hold!(left == open, "open sub-tasks are named", "{worker}: {open:?}, not {left:?}");
         match end {
             AwaitEnd::AllEnded => {
                 hold!(left.is_empty(), "a wait ends with what it waits for", "{worker}: {left:?}");
@@ -257,16 +262,16 @@ impl Ledger {
         self.check_heard(tasks);
     }
 
-    /// Whoever is answered has heard of all that has ended.
+    /// Checks that an answer contains all ended sub-tasks.
     fn check_heard(&self, tasks: &[TaskId]) {
         for task in tasks {
             let row = &self.tasks[place(task.0)];
             let part = row.part.as_ref().expect("a part");
-            hold!(!part.unheard, "every result is told", "{task} is {}", row.status);
+            hold!(!part.unheard, "every result is delivered", "{task} is {}", row.status);
         }
     }
 
-    /// A worker that gets a turn has heard of all that has ended.
+    /// Checks that a worker gets all ended sub-tasks with a turn.
     pub(super) fn check_told(&mut self, attempt: AttemptId) {
         let children = self.attempt(attempt).children.clone();
         self.check_heard(&children);
@@ -280,8 +285,8 @@ impl Ledger {
             let status = row.status;
             let part = row.part.as_mut().expect("a part");
             hold!(part.parent == attempt, "a result is its parent's", "{task} for {worker}");
-            hold!(status.has_ended(), "what is told has ended", "{task} is {status}");
-            hold!(part.unheard, "a result is told once", "{task} to {worker}");
+            hold!(status.has_ended(), "delivered results have ended", "{task} is {status}");
+            hold!(part.unheard, "a result is delivered once", "{task} to {worker}");
             part.unheard = false;
         }
     }
@@ -289,7 +294,8 @@ impl Ledger {
     pub(super) fn pull_asked(&mut self, attempt: AttemptId, task: TaskId) {
         let row = self.task(task);
         let part = row.part.as_ref().expect("a part");
-        let own = part.parent == attempt && part.workspace == Workspace::Isolated && !part.pulled;
+        let own =
+            part.parent == attempt && part.workspace == WorkspaceMode::Isolated && !part.pulled;
         let done = matches!(row.status, TaskStatus::Completed | TaskStatus::Partial);
         hold!(own && done, "a parent pulls what its own has done", "{task} into {attempt}");
     }

@@ -1,4 +1,4 @@
-//! Messages: each is read once or has a reason why not, and the urgent ones are read first.
+//! Messages: each is read once or has a reason why not, and urgent ones are read first.
 
 use super::{Ledger, place};
 use crate::broken::hold;
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
 pub struct Mail {
-    pub letters: Vec<Letter>,
-    /// How the last turn of a worker ended.
+    pub letters: Vec<MessageRow>,
+    /// Whether the last turn of a worker ended well.
     pub well: BTreeMap<WorkerId, bool>,
     pub sent_count: u64,
     pub back_count: u64,
@@ -21,10 +21,10 @@ pub struct Mail {
 }
 
 #[derive(Debug)]
-pub struct Letter {
+pub struct MessageRow {
     pub from: Party,
     pub to: Party,
-    /// Whose mailbox it is in.
+    /// The task whose mailbox contains it.
     pub task: Option<TaskId>,
     pub kind: MessageKind,
     pub priority: Priority,
@@ -33,13 +33,13 @@ pub struct Letter {
     pub status: MessageStatus,
     pub reader: Option<WorkerId>,
     pub tries_count: u32,
-    /// A question that has its answer.
+    /// A question with an answer.
     pub answered: bool,
-    /// From whoever was asked, that is.
+    /// Answered by its reader.
     pub answered_by_reader: bool,
 }
 
-impl Letter {
+impl MessageRow {
     fn waits(&self, at: Timestamp) -> bool {
         self.status == MessageStatus::Queued && self.expires_at.is_none_or(|it| it > at)
     }
@@ -59,7 +59,7 @@ impl Ledger {
 
     pub(super) fn message_queued(&mut self, message: &Message) {
         let (id, task) = (message.id, self.mailbox_of(message.to));
-        let same = |it: &Letter| it.task == task && it.key.is_some() && it.key == message.key;
+        let same = |it: &MessageRow| it.task == task && it.key.is_some() && it.key == message.key;
         let again = task.is_some() && self.mail.letters.iter().any(same);
         hold!(!again, "a message that is sent again is queued once", "{id}");
         if let (MessageKind::Answer, Some(question)) = (message.kind, message.reply_to) {
@@ -81,7 +81,7 @@ impl Ledger {
             self.query_sent(message);
         }
         self.mail.sent_count += 1;
-        self.mail.letters.push(Letter {
+        self.mail.letters.push(MessageRow {
             from: message.from,
             to: message.to,
             task,
@@ -143,7 +143,7 @@ impl Ledger {
         let tries = row.tries_count < limits::MESSAGE_TRIES_MAX;
         hold!(tries, "a message is tried three times", "{id}");
         if row.priority != Priority::Critical {
-            let urgent = |it: &&Letter| {
+            let urgent = |it: &&MessageRow| {
                 it.task == Some(task) && it.priority == Priority::Critical && it.waits(self.at)
             };
             let passed = self.mail.letters.iter().find(urgent);
@@ -175,7 +175,7 @@ impl Ledger {
         };
         let of_query = |it: &&super::queries::Query| it.at.is_some_and(|it| it.1 == id);
         let query = self.queries.rows.iter().find(of_query);
-        // It has ended, or gone on to the next.
+        // It has ended, or moved on to the next owner.
         let unwanted =
             row.kind == MessageKind::Query && query.is_none_or(|it| it.outcome.is_some());
         let unasked = row.kind == MessageKind::Question && {
@@ -191,7 +191,7 @@ impl Ledger {
         hold!(why, "a dead letter has a reason", "{id} for {}", row.to);
     }
 
-    /// The prompt holds what was delivered with it, and nothing else.
+    /// Checks that the prompt contains exactly the delivered messages.
     pub(super) fn check_prompt(&self, effect: &Effect) {
         let Effect::Prompt { worker, text, .. } = effect else { return };
         let given = self.mail.letters.iter().zip(1_u64..).filter(|it| it.0.reader == Some(*worker));

@@ -1,4 +1,4 @@
-//! Transitions: only from where something is, only where the tables lead, and only for a reason.
+//! Transitions: from the current status, as the tables allow, and for a reason.
 
 use super::{Ledger, place};
 use crate::broken::hold;
@@ -17,7 +17,7 @@ impl Ledger {
         self.reached.plans |= 1 << (from as u32) | 1 << (to as u32);
         if from == PlanStatus::AwaitingApproval && to == PlanStatus::Active {
             let mut asked = self.requests.iter().filter(|it| it.plan == plan && it.approves_plan);
-            // A plan that grew was asked for anew: the last word counts.
+            // A plan that grew was requested again: the last decision counts.
             let agreed = asked.next_back().is_none_or(|it| it.status == RequestStatus::Approved);
             hold!(agreed, "a plan runs when a person agreed", "{plan}");
         }
@@ -71,7 +71,7 @@ impl Ledger {
         self.part_moved(task, from, to);
     }
 
-    /// As many attempts as were granted, no more and no less. What we interrupt ourselves is free.
+    /// Counts attempts against the grants. Our own interruptions are free.
     fn count_attempt(&mut self, task: TaskId, to: TaskStatus, failure: &Failure) {
         let row = self.task(task);
         let not_its_fault = matches!(failure, Failure::Interrupted | Failure::Quota { .. });
@@ -84,7 +84,7 @@ impl Ledger {
         let (spent, granted) = (row.spent, row.granted);
         let left = (free || spent < granted) && failure.is_retryable();
         let last = row.attempts.last().copied().expect("it ran");
-        // Work that a person took as it is and that does not merge is the person's again.
+        // Accepted work that does not merge needs the person again.
         let accepted = self.attempt(last).outcome == Some(Outcome::Partial);
         let detail = || format!("{task}: {spent} of {granted} are spent");
         if to == TaskStatus::Pending {
@@ -108,7 +108,7 @@ impl Ledger {
         let is_parked = to == WorkerStatus::WaitingInput && row.turn.is_some();
         if to == WorkerStatus::WaitingQuota {
             let waits = row.waits;
-            hold!(!row.has_waited_enough(at), "nobody waits for ever", "{worker}: {waits:?}");
+            hold!(!row.has_waited_enough(at), "no worker waits forever", "{worker}: {waits:?}");
             let since = if row.waits.0 == 0 { at } else { row.waits.1 };
             row.waits = (row.waits.0 + 1, since);
         }

@@ -1,10 +1,10 @@
-//! Who allowed what: nobody more than they hold, and nothing that is denied.
+//! Permissions: no party approves more than it holds, or a denied action.
 
 use super::{Ledger, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    Action, Actor, Grant, GrantId, Matrix, Reach, RequestId, RequestKind, RequestStatus, Rule,
-    ToolUse, Verdict, WorkerId,
+    Action, Actor, Grant, GrantId, GrantTarget, Matrix, RequestId, RequestKind, RequestStatus,
+    Rule, ToolUse, Verdict, WorkerId,
 };
 
 impl Ledger {
@@ -39,7 +39,7 @@ impl Ledger {
         hold!(same, "no grant exceeds what was asked", "{id}: {grant:?}, {tool:?}");
         let mut denied = grant.actions.iter().filter(|it| self.rule(Some(it)) != Rule::AskUser);
         hold!(denied.next().is_none(), "no grant exceeds the grantor's rights", "{id}");
-        if let Reach::Plan(of) = grant.reach {
+        if let GrantTarget::Plan(of) = grant.reach {
             hold!(of == plan, "no grant exceeds what was asked", "{id} reaches {of}");
         }
         let before = self.grants.insert(id, grant.clone());
@@ -50,16 +50,16 @@ impl Ledger {
     pub(super) fn revoked(&mut self, grant: GrantId, actor: Actor) {
         let held = self.grants.remove(&grant);
         let is_over = match held.as_ref().map(|it| it.reach) {
-            Some(Reach::Task(task)) => self.tasks[place(task.0)].status.has_ended(),
-            Some(Reach::Plan(plan)) => self.plans[place(plan.0)].status.has_ended(),
-            Some(Reach::Always) | None => false,
+            Some(GrantTarget::Task(task)) => self.tasks[place(task.0)].status.has_ended(),
+            Some(GrantTarget::Plan(plan)) => self.plans[place(plan.0)].status.has_ended(),
+            Some(GrantTarget::Always) | None => false,
         };
         let by_person = actor == Actor::Person;
         hold!(by_person || is_over, "only a person revokes grants", "{grant} by {actor}");
         hold!(held.is_some(), "a grant is revoked once", "{grant}");
     }
 
-    /// What was decided without a person follows from the matrix or from what a person has allowed.
+    /// Checks that a decision without a person follows from the matrix or from a grant.
     pub(super) fn tool_decided(
         &mut self,
         worker: WorkerId,
@@ -82,19 +82,19 @@ impl Ledger {
         hold!(fits, "no grant exceeds the grantor's rights", "{worker}: {action:?}, {grant:?}");
     }
 
-    fn is_reached(&mut self, worker: WorkerId, reach: Reach) -> bool {
+    fn is_reached(&mut self, worker: WorkerId, reach: GrantTarget) -> bool {
         let attempt = self.worker(worker).attempt;
         match reach {
-            Reach::Task(task) if self.matrix.limits.auto_approve_for_subtasks => {
+            GrantTarget::Task(task) if self.matrix.limits.auto_approve_for_subtasks => {
                 self.chain(self.attempts[place(attempt.0)].task).contains(&task)
             }
-            Reach::Task(task) => self.attempt(attempt).task == task,
-            Reach::Plan(plan) => self.plan_id_of(attempt) == plan,
-            Reach::Always => true,
+            GrantTarget::Task(task) => self.attempt(attempt).task == task,
+            GrantTarget::Plan(plan) => self.plan_id_of(attempt) == plan,
+            GrantTarget::Always => true,
         }
     }
 
-    /// A decided request, before it moves.
+    /// Checks a decision before the request moves.
     pub(super) fn check_verdict(&mut self, request: RequestId, to: RequestStatus, actor: Actor) {
         let word = self.word_for(to);
         let row = self.request(request);
@@ -123,7 +123,7 @@ impl Ledger {
         }
     }
 
-    /// The word that the agent must hear.
+    /// Returns the decision that the agent must get.
     fn word_for(&self, status: RequestStatus) -> Option<&'static str> {
         let default = self.matrix.limits.permission_default;
         match status {

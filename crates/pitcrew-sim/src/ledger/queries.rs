@@ -1,4 +1,4 @@
-//! Questions about code of others: each ends once, within its time and its budgets.
+//! Queries: each ends once, within its time and its budgets.
 
 use super::{Ledger, place};
 use crate::broken::hold;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Queries {
     pub limits: QueryLimits,
     pub rows: Vec<Query>,
-    /// What owners have said, and whether their work has changed since.
+    /// The answers of owners, until their work changes.
     said: BTreeMap<(WorkerId, String, String), String>,
     pub counts: Counts,
 }
@@ -42,22 +42,22 @@ pub struct Query {
     pub oracle: Option<OracleAnswer>,
     pub at: Option<(WorkerId, MessageId)>,
     pub owners: Vec<WorkerId>,
-    /// What asking it costs.
+    /// The cost of asking.
     pub question: u64,
-    /// What was set aside for it, of whatever is not spent.
+    /// The unused reservation.
     pub set_aside: u64,
     pub spent: Option<u64>,
     pub outcome: Option<QueryOutcome>,
 }
 
 impl Query {
-    /// Where the answer would be.
+    /// Returns the likely path of the symbol.
     fn path(&self) -> String {
         self.oracle.as_ref().and_then(|it| it.owner_hint_path.clone()).unwrap_or_default()
     }
 }
 
-/// What an answer costs at most.
+/// The highest cost of an answer.
 const ANSWER_TOKENS: u64 = limits::QUERY_ANSWER_BYTES_MAX as u64 / 4;
 
 impl Ledger {
@@ -116,9 +116,9 @@ impl Ledger {
 
     fn query_routed(&mut self, id: QueryId, worker: WorkerId, owner: WorkerId, message: MessageId) {
         let row = &self.queries.rows[place(id.0)];
-        hold!(row.outcome.is_none(), "a query that has ended asks nobody", "{id}");
+        hold!(row.outcome.is_none(), "an ended query asks no owner", "{id}");
         hold!(row.worker == worker, "a query is of its asker", "{id}");
-        hold!(owner != worker, "nobody is asked what it asks itself", "{id}");
+        hold!(owner != worker, "no worker is asked its own query", "{id}");
         hold!(!row.owners.contains(&owner), "an owner is asked once", "{id}, {owner}");
         let unknown = row.oracle.as_ref().is_some_and(|it| !it.found);
         hold!(unknown, "the index is asked first", "{id}");
@@ -136,7 +136,7 @@ impl Ledger {
             let over = letter.status.has_ended();
             hold!(over, "a query is at one owner at a time", "{id} at {before} and {owner}");
             self.queries.counts.passed_on += 1;
-            // What was not read has cost nothing.
+            // An unread question costs nothing.
             unused = ANSWER_TOKENS + if letter.tries_count == 0 { row.question } else { 0 };
         }
         let row = &mut self.queries.rows[place(id.0)];
@@ -145,7 +145,7 @@ impl Ledger {
         row.owners.push(owner);
     }
 
-    /// What an owner is asked fits into both budgets, with the longest answer.
+    /// Checks that a question and its longest answer fit into both budgets.
     pub(super) fn query_sent(&mut self, message: &Message) {
         let id = message.id;
         let at = self.queries.rows.iter().position(|it| it.at.is_some_and(|it| it.1 == id));
@@ -164,7 +164,7 @@ impl Ledger {
         hold!(all <= plan_tokens, "queries keep to the budget of a plan", "{all} by {id}");
     }
 
-    /// What is spent or set aside, for a worker and for its plan.
+    /// Returns the spent and reserved tokens of a worker and of its plan.
     fn query_tokens(&self, worker: WorkerId) -> (u64, u64) {
         let plan = |it: WorkerId| -> PlanId {
             self.plan_id_of(AttemptId(self.workers[place(it.0)].attempt.0))
@@ -208,7 +208,7 @@ impl Ledger {
             QueryOutcome::Cached { owner } => {
                 let said = self.queries.said.get(&(owner, row.symbol.clone(), row.path()));
                 hold!(said.is_some_and(|it| it == text), "what is kept holds", "{id} of {owner}");
-                // It may have been put to the owner, who said it for somebody else.
+                // The owner may have answered a query of another worker.
                 let asking = row.set_aside.saturating_sub(ANSWER_TOKENS);
                 hold!(spent <= asking, "what is kept costs nothing", "{id}: {spent}");
                 &mut counts.cached
@@ -247,18 +247,18 @@ impl Ledger {
         self.queries.counts.late += 1;
         let (own, all) = self.query_tokens(worker);
         let QueryLimits { worker_tokens, plan_tokens, .. } = self.queries.limits;
-        // A limit that was lowered since leaves no room at all.
+        // After a limit was lowered the budget may be exceeded already.
         hold!(own <= worker_tokens, "queries keep to the budget of a worker", "{own} by {id}");
         hold!(all <= plan_tokens, "queries keep to the budget of a plan", "{all} by {id}");
     }
 
-    /// What its worker has changed may be what it said.
+    /// Drops the answers of a worker whose work has changed.
     pub(super) fn forget_said(&mut self, attempt: AttemptId) {
         let worker = self.attempts[place(attempt.0)].worker;
         self.queries.said.retain(|it, _| it.0 != worker);
     }
 
-    /// Whether one worker waits for another one, through however many.
+    /// Returns whether one worker waits for another one, directly or through others.
     fn waits_for(&self, from: WorkerId, to: WorkerId) -> bool {
         let mut seen = BTreeSet::new();
         let mut next = vec![from];

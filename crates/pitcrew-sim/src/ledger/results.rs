@@ -1,4 +1,4 @@
-//! How effects ended.
+//! Results of effects.
 
 use super::{Ledger, Process};
 use crate::broken::hold;
@@ -22,7 +22,7 @@ impl Ledger {
                 self.turn_used(id, *worker, *usage);
                 let row = self.worker(*worker);
                 let failed = matches!(stop, StopReason::Error { .. });
-                if !failed || usage.tokens_out > 0 || row.told.tokens_out > 0 {
+                if !failed || usage.tokens_out > 0 || row.reported.tokens_out > 0 {
                     row.waits.0 = 0;
                 }
                 row.turn = row.turn.filter(|it| *it != id);

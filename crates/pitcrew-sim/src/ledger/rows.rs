@@ -1,9 +1,9 @@
-//! What is remembered of each thing.
+//! The rows of the ledger.
 
 use pitcrew_model::{
     Action, AttemptId, Caps, Claim, CommitId, EffectId, LandingStatus, Measure, Outcome, Overlap,
     PlanHead, PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, Spending, TaskId, TaskSpec,
-    TaskStatus, Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, Workspace,
+    TaskStatus, Timestamp, ToolUse, Usage, WorkerId, WorkerStatus, WorkspaceMode,
 };
 
 #[derive(Debug)]
@@ -14,30 +14,30 @@ pub struct Plan {
     pub landing: LandingStatus,
     pub prepared: bool,
     pub checking_base: Option<EffectId>,
-    /// That was cut short.
+    /// The base check was stopped.
     pub base_cut: bool,
     pub merging: Option<EffectId>,
     pub integrated: Option<CommitId>,
     pub budget: Budget,
-    /// A person's own agent has handed it out.
+    /// Created by an outside client.
     pub is_clients: bool,
-    /// Those of its tasks that only read.
+    /// Tasks that only read.
     pub readers: Vec<TaskId>,
-    /// What everybody may change, and what nobody may.
+    /// Shared and denied paths.
     pub shared: Vec<RepoPath>,
     pub denied: Vec<RepoPath>,
-    /// How far the record of its own checks is told.
+    /// How much of the network record of its own checks was read.
     pub egress: u64,
 }
 
-/// What was used of what may be used.
+/// Usage and caps.
 #[derive(Debug)]
 pub struct Budget {
     pub usage: Usage,
     pub given: Caps,
     pub caps: Caps,
     pub warned: Vec<(Measure, u64)>,
-    /// A person has said that no more is to be used.
+    /// A person denied more.
     pub denied: bool,
 }
 
@@ -56,23 +56,23 @@ pub struct Task {
     pub not_before: Timestamp,
     pub timeout_ms: u64,
     pub budget: Budget,
-    /// Present where a worker has handed it out.
-    pub part: Option<Part>,
-    /// Who was told what.
+    /// Present for a sub-task.
+    pub part: Option<SubtaskRow>,
+    /// Its agent and prompt.
     pub words: (String, String),
-    /// What it may change.
+    /// Its target files.
     pub files: Vec<RepoPath>,
 }
 
-/// A task that is a part of what an attempt has to do.
+/// A sub-task.
 #[derive(Debug)]
-pub struct Part {
+pub struct SubtaskRow {
     pub parent: AttemptId,
     pub depth: u32,
-    pub workspace: Workspace,
-    /// It was given files by name.
+    pub workspace: WorkspaceMode,
+    /// It has target files.
     pub is_named: bool,
-    /// It has ended, and its parent has not heard of that.
+    /// It has ended, and its parent has not received the result.
     pub unheard: bool,
     pub pulled: bool,
 }
@@ -84,26 +84,26 @@ pub struct Attempt {
     pub worker: WorkerId,
     pub outcome: Option<Outcome>,
     pub claim: Option<Claim>,
-    /// Its checkout was made.
+    /// Its checkout was created.
     pub has_checkout: bool,
     /// Its agent was started, or may have been.
     pub has_run: bool,
     pub collected: bool,
     pub saving: Option<EffectId>,
     pub snapshot: Option<EffectId>,
-    /// The driver was asked to save, and said how it went.
+    /// The driver tried to save, and reported the result.
     pub save_ended: bool,
     pub verified: bool,
     pub integrated: bool,
     pub going: bool,
     pub gone: bool,
-    /// Nothing is kept of what it does where it works.
+    /// It works in a borrowed checkout.
     pub borrows: bool,
     pub children: Vec<TaskId>,
-    /// How often it has handed something out, and when lately.
+    /// The number of its sub-tasks, and the times of the last ones.
     pub handed_out: u32,
     pub handed_out_at: Vec<Timestamp>,
-    /// How far the record of its way to the network is told.
+    /// How much of its network record was read.
     pub egress: u64,
 }
 
@@ -115,15 +115,15 @@ pub struct Worker {
     pub turn: Option<EffectId>,
     pub turns_count: u32,
     pub deadline: Option<Timestamp>,
-    /// What is left of its time while it is parked.
+    /// The rest of its timeout while it is parked.
     pub left_ms: u64,
-    /// What its turn has told, or its last one.
-    pub told: Usage,
-    /// How often it has waited for a limit, and since when, with no answer of its model.
+    /// The reported usage of the current or the last turn.
+    pub reported: Usage,
+    /// How often it waited for a limit without an answer of its model, and since when.
     pub waits: (u32, Timestamp),
-    /// What a call of it waits for, and until when.
+    /// The sub-tasks of its open call, and its timeout.
     pub wait: Option<(Vec<TaskId>, Timestamp)>,
-    /// The requests that the answer to its last such call has named.
+    /// The requests in the answer to its last such call.
     pub shown: Vec<RequestId>,
 }
 
@@ -146,13 +146,13 @@ pub struct Request {
     pub budget: Option<Spending>,
     pub tool: Option<ToolUse>,
     pub action: Option<Action>,
-    /// Since when it stands where it is.
+    /// When it got its current status.
     pub since: Timestamp,
-    /// When it is decided although nobody has.
+    /// When it is decided by default.
     pub due: Option<Timestamp>,
-    /// What the agent must be told, once that is decided.
+    /// The decision that the agent must get.
     pub word: Option<&'static str>,
-    /// The agent has been told.
+    /// The agent has the decision.
     pub answered: bool,
 }
 
@@ -212,12 +212,12 @@ impl Task {
         }
     }
 
-    /// It works in somebody else's checkout.
+    /// Returns whether it works in another attempt's checkout.
     pub fn borrows(&self) -> bool {
-        self.part.as_ref().is_some_and(|it| it.workspace != Workspace::Isolated)
+        self.part.as_ref().is_some_and(|it| it.workspace != WorkspaceMode::Isolated)
     }
 
-    /// A person's retry is one more attempt, however many there were.
+    /// A retry by a person is one more attempt.
     pub fn grant(&mut self) {
         self.granted = self.granted.max(self.spent) + 1;
         self.deployed = true;
@@ -249,7 +249,7 @@ impl Attempt {
         }
     }
 
-    /// Nothing that an agent did is left in its checkout alone, as far as the drivers could help it.
+    /// Returns whether all work is saved, as far as the drivers could.
     pub fn is_put_away(&self) -> bool {
         let kept = self.collected || self.save_ended || self.borrows;
         self.outcome.is_some() && (!self.has_run || kept)
@@ -263,7 +263,7 @@ impl Attempt {
 impl Worker {
     pub fn new(attempt: AttemptId, left_ms: u64) -> Self {
         let (status, process) = (WorkerStatus::Created, Process::None);
-        let (turn, deadline, told) = (None, None, Usage::NONE);
+        let (turn, deadline, reported) = (None, None, Usage::NONE);
         Self {
             attempt,
             status,
@@ -272,7 +272,7 @@ impl Worker {
             turns_count: 0,
             deadline,
             left_ms,
-            told,
+            reported,
             waits: (0, Timestamp(0)),
             wait: None,
             shown: Vec::new(),

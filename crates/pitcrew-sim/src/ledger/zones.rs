@@ -1,10 +1,11 @@
-//! Where each works: nobody changes more than was given, and nothing starts with less confinement
-//! than was agreed to.
+//! Zones and sandboxes: no worker changes more than its zone, and nothing starts in a weaker
+//! sandbox than agreed.
 
 use super::{Ledger, place};
 use crate::broken::hold;
 use pitcrew_model::{
-    AttemptId, Effect, RepoPath, Standing, Stay, TaskId, Tier, WorkerId, Workspace, Zone,
+    AttemptId, CheckoutRole, Effect, RepoPath, Standing, TaskId, Tier, WorkerId, WorkspaceMode,
+    Zone,
 };
 
 impl Ledger {
@@ -16,18 +17,18 @@ impl Ledger {
         Zone { region: row.files.clone(), shared, denied: plan.denied.clone() }
     }
 
-    fn stay_of(&self, task: TaskId) -> Stay {
+    fn stay_of(&self, task: TaskId) -> CheckoutRole {
         let row = &self.tasks[place(task.0)];
         let only_reads = self.plans[place(row.plan.0)].readers.contains(&task);
         match row.part.as_ref().map(|it| it.workspace) {
-            Some(Workspace::Shared) => Stay::Guest,
-            Some(Workspace::ReadOnly) => Stay::Reader,
-            Some(Workspace::Isolated) | None if only_reads => Stay::Reader,
-            Some(Workspace::Isolated) | None => Stay::Owner,
+            Some(WorkspaceMode::Shared) => CheckoutRole::Guest,
+            Some(WorkspaceMode::ReadOnly) => CheckoutRole::Reader,
+            Some(WorkspaceMode::Isolated) | None if only_reads => CheckoutRole::Reader,
+            Some(WorkspaceMode::Isolated) | None => CheckoutRole::Owner,
         }
     }
 
-    /// What an agent may change, and what is taken of it, is what its task was given.
+    /// Checks that an effect has the zone of its task.
     pub(super) fn check_zone(&self, effect: &Effect) {
         let (attempt, zone, stay) = if let Effect::StartAgent { attempt, zone, stay, .. } = effect {
             (attempt, zone, Some(*stay))
@@ -43,23 +44,25 @@ impl Ledger {
                 let is_right = stay == self.stay_of(task);
                 hold!(is_right, "a checkout is entered as was agreed", "{attempt}: {stay:?}");
             }
-            None if self.stay_of(task) == Stay::Reader => wanted.denied = vec![RepoPath::root()],
+            None if self.stay_of(task) == CheckoutRole::Reader => {
+                wanted.denied = vec![RepoPath::root()];
+            }
             None => {}
         }
-        hold!(*zone == wanted, "nothing outside its zone is taken", "{attempt}: {zone:?}");
+        hold!(*zone == wanted, "no change outside the zone is accepted", "{attempt}: {zone:?}");
     }
 
-    /// Nobody gives away what he does not have.
+    /// Checks that a sub-task gets no more files than its parent has.
     pub(super) fn check_given(&self, parent: AttemptId, task: TaskId, files: &[RepoPath]) {
         let zone = self.zone_of(self.attempts[place(parent.0)].task);
         let has = |it: &RepoPath| {
             matches!(zone.standing(it.as_str()), Standing::Own(_) | Standing::Shared(_))
         };
         let all = files.iter().all(has);
-        hold!(all, "nobody gives what he does not have", "{task} of {parent}: {files:?}");
+        hold!(all, "no parent delegates more than it has", "{task} of {parent}: {files:?}");
     }
 
-    /// Whether agents may be started on this machine.
+    /// Returns whether agents may be started on this machine.
     pub fn is_confined(&self) -> bool {
         let Some(sandbox) = &self.sandbox else { return true };
         let agreed = sandbox.consent || self.accepted_tier.is_some();

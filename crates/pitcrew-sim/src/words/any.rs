@@ -1,14 +1,13 @@
-//! Whatever an agent could say: few different things, so that some come twice, and nonsense.
+//! Any text of an agent: a small choice, so that some repeat, and nonsense.
 
 use crate::{counters::Fault, dice::Dice};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, ErrorCause, PermissionOption, PermissionOptionKind, QueryVia,
     RepoPath, Signal, StopReason, SubtaskKind, SubtaskSpec, TaskWork, Timestamp, ToolUse, Usage,
-    WorkerId, Workspace,
+    WorkerId, WorkspaceMode,
 };
 
-/// Few, so that some are said twice; and now and then more than fits, with no end of a character
-/// where it is cut.
+/// A small choice, so that some repeat; sometimes too long, with a multi-byte character at the cut.
 pub fn any_words(dice: &mut Dice) -> String {
     match dice.below(40) {
         0 => String::from("é€😀").repeat(3_000),
@@ -19,7 +18,7 @@ pub fn any_words(dice: &mut Dice) -> String {
     }
 }
 
-/// What the rules or the index may answer, and a person otherwise.
+/// Questions that the matrix or the index may answer, and others.
 pub fn any_question(dice: &mut Dice) -> String {
     let questions = [
         "May I run `cargo test`?",
@@ -31,7 +30,7 @@ pub fn any_question(dice: &mut Dice) -> String {
     dice.pick(&questions).expect("a question").into()
 }
 
-/// Few names, so that some are asked for twice.
+/// A small choice of names, so that some repeat.
 pub fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
     let vias = [QueryVia::Tool, QueryVia::Tool, QueryVia::Need, QueryVia::Read];
     Command::AskQuery {
@@ -44,8 +43,12 @@ pub fn any_query(attempt: AttemptId, dice: &mut Dice) -> Command {
 }
 
 pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
-    let workspaces =
-        [Workspace::ReadOnly, Workspace::Isolated, Workspace::Isolated, Workspace::Shared];
+    let workspaces = [
+        WorkspaceMode::ReadOnly,
+        WorkspaceMode::Isolated,
+        WorkspaceMode::Isolated,
+        WorkspaceMode::Shared,
+    ];
     let files = ["core/a", "core/b", "core/b/c", "ui"];
     let path = |it: &str| RepoPath::parse(it).expect("a path");
     let target_files = if dice.one_in(3) { None } else { dice.pick(&files) };
@@ -62,7 +65,7 @@ pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
     }
 }
 
-/// The same roll describes the same call.
+/// The same roll describes the same request.
 pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     let mut dice = Dice::new(roll);
     let kinds = ["edit", "execute", "execute", "execute", "read", "delete"];
@@ -71,7 +74,7 @@ pub fn permission(worker: WorkerId, call: String, roll: u64) -> Signal {
     let commands = ["make", "make", "git push", "make && git push -f", "gh pr create", "$X"];
     let command = dice.pick(&commands).filter(|_| kind == "execute");
     let tool = ToolUse {
-        // No two titles are alike: nothing may depend on them.
+        // Every title is different: nothing may depend on them.
         title: format!("{call} of {worker}"),
         kind: kind.into(),
         paths: if dice.one_in(3) { Vec::new() } else { path("src/a") },
@@ -105,7 +108,7 @@ pub fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
 }
 
 /// More than before, or nonsense.
-pub fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
+pub fn any_usage(dice: &mut Dice, reported: Usage) -> Usage {
     let more = Usage {
         tokens_in: dice.below(60),
         tokens_out: dice.below(60),
@@ -114,14 +117,14 @@ pub fn any_usage(dice: &mut Dice, told: Usage) -> Usage {
     };
     match dice.below(40) {
         0 => Usage { tokens_in: u64::MAX, ..more },
-        1 => Usage { cost_micros: u64::MAX, ..told },
+        1 => Usage { cost_micros: u64::MAX, ..reported },
         2 | 3 => more,
-        4..10 => told,
-        _ => told.plus(more),
+        4..10 => reported,
+        _ => reported.plus(more),
     }
 }
 
-/// What a provider says of its limit: nothing, the truth, or nonsense.
+/// A reset time of a provider: none, the truth, or nonsense.
 pub fn until(dice: &mut Dice, now: Timestamp) -> Option<Timestamp> {
     match dice.below(6) {
         0 => Some(Timestamp(now.0.saturating_sub(dice.below(1_000)))),

@@ -1,4 +1,4 @@
-//! What an error of `SQLite` or of the operating system means to the caller.
+//! Classifies errors of `SQLite` and of the operating system.
 
 use crate::{AppendErrorKind, OpenErrorKind};
 use rusqlite::{ErrorCode, ffi};
@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-/// More than `SQLite` asks of the disk in one step, so that a nearly full disk is seen as full.
+/// More than `SQLite` needs in one step, so that a nearly full disk counts as full.
 const PROBE_BYTES: usize = 64 * 1_024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +41,9 @@ impl Fault {
         }
     }
 
-    /// `SQLite` says "full" for one of the ways in which a disk is full, and "I/O error" for a quota,
-    /// for its index file and for a file system that went read-only. The errno it saw is behind an
-    /// unsafe call, so the folder is asked again.
+    /// Writes a probe to the folder. `SQLite` reports "full" for only one kind of full disk, and
+    /// "I/O error" for a quota, for its index file and for a file system that went read-only. Its
+    /// errno is behind an unsafe call.
     fn probed(dir: &Path) -> Self {
         let path = dir.join("journal.probe");
         let written = fs::write(&path, vec![0; PROBE_BYTES]);
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-/// A row that is there although nobody here wrote it counts as damage.
+/// An unexpected row counts as damage.
 fn is_damage(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -92,14 +92,14 @@ fn is_damage(code: ErrorCode) -> bool {
     )
 }
 
-/// A failed sync is never asked about again: the kernel may have forgotten the pages that it lost.
+/// A failed sync is never retried: the kernel may have dropped the lost pages.
 fn is_sync(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|it| {
         matches!(it.extended_code, ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC)
     })
 }
 
-/// Names what kept the database in folder `dir` from being opened.
+/// Classifies an error of opening the database in folder `dir`.
 pub fn on_open(error: rusqlite::Error, dir: &Path) -> OpenErrorKind {
     if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
         return OpenErrorKind::Garbage(error.into());
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// What an error means in a folder that has no space for the probe.
+    /// Classifies an error in a folder that has no space for the probe.
     fn on_full_disk(extended_code: i32) -> Fault {
         let dir = tempfile::tempdir().expect("a folder");
         symlink("/dev/full", dir.path().join("journal.probe")).expect("a link");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_on_a_full_disk_is_no_broken_disk() {
+    fn a_failed_write_on_a_full_disk_is_not_a_broken_disk() {
         for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_CANTOPEN] {
             assert_eq!(on_full_disk(code), Fault::Full);
             assert_eq!(on_sound_disk(code), Fault::Io);

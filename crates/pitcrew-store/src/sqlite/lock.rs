@@ -1,4 +1,4 @@
-//! One orchestrator per workspace: a lock that dies with its process.
+//! One orchestrator per workspace: a lock that ends with its process.
 
 use crate::OpenErrorKind;
 use std::{
@@ -16,12 +16,12 @@ const FILE_NAME: &str = "journal.lock";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did: a later process with its number is another
-    /// one.
+    /// The start time in clock ticks since boot: it distinguishes a later process with the same
+    /// number.
     pub start: u64,
 }
 
-/// The orchestrator that works on the journal of this folder now, if any.
+/// Returns the orchestrator that holds the journal of this folder now.
 pub fn holder(dir: &Path) -> io::Result<Option<Holder>> {
     let mut file = match File::open(dir.join(FILE_NAME)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -34,7 +34,8 @@ pub fn holder(dir: &Path) -> io::Result<Option<Holder>> {
     }
 }
 
-/// Held for as long as it lives. The file stays: removing it would let two processes lock two files of one name.
+/// Held while the value lives. The file stays: if it were removed, two processes could lock two
+/// files of the same name.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -62,8 +63,8 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Closing would not do: a process that is just being started elsewhere in this program has a
-    /// copy of the file until it runs its own code, and would hold the lock that long.
+    /// Closing is not enough: a process that is being started elsewhere in this program has a copy
+    /// of the file until it runs its own code, and would keep the lock that long.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
@@ -71,7 +72,7 @@ impl Drop for Lock {
 
 fn record(file: &mut File) -> io::Result<()> {
     let stat = fs::read_to_string("/proc/self/stat")?;
-    // The name of the program is in parentheses and may hold anything. The start is field 22.
+    // The program name is in parentheses and may contain anything. The start time is field 22.
     let fields = stat.rsplit_once(')').map(|it| it.1).unwrap_or_default();
     let start = fields.split_ascii_whitespace().nth(19).unwrap_or_default();
     file.set_len(0)?;
@@ -79,7 +80,7 @@ fn record(file: &mut File) -> io::Result<()> {
     writeln!(file, "{} {start}", process::id())
 }
 
-/// The number in the file, and whose it is where that is written there too.
+/// Returns the process id in the file, and the whole holder if it is complete.
 fn recorded(file: &mut File) -> Option<(u32, Option<Holder>)> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

@@ -1,4 +1,4 @@
-//! Opening the file: whose it is, what version it has, and that it is set up for durability.
+//! Opens the file: checks its owner and version, and sets it up for durability.
 
 use super::{FILE_NAME, fault};
 use crate::OpenErrorKind;
@@ -11,13 +11,13 @@ use std::{
     time::Duration,
 };
 
-/// "Pitc": tells our files from those of other programs.
+/// "Pitc": distinguishes our files from those of other programs.
 const APPLICATION_ID: i32 = 0x5069_7463;
 const VERSION: i32 = 1;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes the folder and those above it. What was made is synced into its parent, or a power cut
-/// could lose the journal with it.
+/// Creates the folder and its parents. Each new one is synced into its parent, because a power cut
+/// could otherwise lose the journal with it.
 pub fn make_dir(dir: &Path) -> io::Result<()> {
     if dir.as_os_str().is_empty() || dir.is_dir() {
         return Ok(());
@@ -28,11 +28,11 @@ pub fn make_dir(dir: &Path) -> io::Result<()> {
         let text = format!("cannot make the folder `{}`: {error}", dir.display());
         io::Error::new(error.kind(), text)
     })?;
-    // A parent without a name is the working folder.
+    // A parent without a name is the current folder.
     File::open(Path::new(".").join(parent))?.sync_all()
 }
 
-/// Opens the database for the one writer. The caller holds the lock.
+/// Opens the database for the writer. The caller holds the lock.
 pub fn writer(dir: &Path) -> Result<Connection, OpenErrorKind> {
     let path = dir.join(FILE_NAME);
     let file = OpenOptions::new()
@@ -54,14 +54,15 @@ pub fn writer(dir: &Path) -> Result<Connection, OpenErrorKind> {
     Ok(connection)
 }
 
-/// Opens the database a second time, to read beside the writer.
+/// Opens the database a second time, for a reader.
 pub fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags(OpenFlags::SQLITE_OPEN_READ_ONLY))?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 
-/// A connection is used by one thread at a time, so `SQLite`'s own mutex is not needed. Paths are paths, never URIs.
+/// A connection is used by one thread at a time, so `SQLite`'s own mutex is not needed. Paths are
+/// never URIs.
 fn flags(access: OpenFlags) -> OpenFlags {
     access | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
@@ -69,22 +70,23 @@ fn flags(access: OpenFlags) -> OpenFlags {
 fn prepare(connection: &Connection, dir: &Path) -> Result<(), OpenErrorKind> {
     let sql = |it| fault::on_open(it, dir);
     connection.busy_timeout(BUSY_TIMEOUT).map_err(sql)?;
-    // Before anything is changed: a file that is not ours is left as it is.
+    // Checked before anything is changed, so that a foreign file stays as it is.
     let is_new = check_owner(connection, dir)?;
     let mode = set_journal_mode(connection).map_err(sql)?;
     if mode != "wal" {
         return Err(OpenErrorKind::NoWriteAheadLog { mode });
     }
-    // NORMAL would lose acknowledged batches at a power cut.
+    // NORMAL would lose acknowledged batches in a power cut.
     connection.pragma_update(None, "synchronous", "full").map_err(sql)?;
     // On macOS an ordinary sync stops at the drive's cache.
     connection.pragma_update(None, "fullfsync", true).map_err(sql)?;
     if is_new { create_tables(connection).map_err(sql) } else { Ok(()) }
 }
 
-/// Asks for a write-ahead log; the mode that there is then.
+/// Requests a write-ahead log, and returns the resulting mode.
 ///
-/// The answer comes before the change is on the disk: only who reads to the end learns that it failed.
+/// The answer comes before the change is on the disk: only a caller that reads to the end learns of
+/// a failure.
 fn set_journal_mode(connection: &Connection) -> rusqlite::Result<String> {
     let mut statement = connection.prepare("PRAGMA journal_mode = wal")?;
     let mut modes = statement.query_map([], |row| row.get(0))?;
@@ -93,7 +95,7 @@ fn set_journal_mode(connection: &Connection) -> rusqlite::Result<String> {
     Ok(mode)
 }
 
-/// Refuses a file of another program or of a newer version; says whether the file is still empty.
+/// Refuses a file of another program or of a newer version. Returns whether the file is empty.
 fn check_owner(connection: &Connection, dir: &Path) -> Result<bool, OpenErrorKind> {
     let pragma = |name| {
         connection
@@ -117,7 +119,7 @@ fn check_owner(connection: &Connection, dir: &Path) -> Result<bool, OpenErrorKin
     }
 }
 
-/// One transaction: a file has both tables and its version, or is still empty.
+/// In one transaction: a file has both tables and its version, or is empty.
 fn create_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "BEGIN IMMEDIATE;

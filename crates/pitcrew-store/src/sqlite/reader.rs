@@ -1,4 +1,4 @@
-//! Reading beside the writer, for streams and logs.
+//! Readers beside the writer, for streams and logs.
 
 use super::{open, rows};
 use crate::{ReadError, ReadErrorKind};
@@ -6,7 +6,7 @@ use pitcrew_model::{Effect, EffectId, Entry, Seq};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
-/// A read-only connection of its own: it sees what is committed, and neither waits for the writer nor makes it wait.
+/// A read-only connection: it sees committed data, and neither waits for the writer nor blocks it.
 #[derive(Debug)]
 pub struct JournalReader {
     connection: Connection,
@@ -21,17 +21,17 @@ impl JournalReader {
         }
     }
 
-    /// The events that follow `after`, at most `limit` of them, in order.
+    /// Returns the events after `after`, at most `limit` of them, in order.
     pub fn read(&self, after: Seq, limit: usize) -> Result<Vec<Entry>, ReadError> {
         rows::read(&self.connection, after, limit).map_err(|it| self.failed(it))
     }
 
-    /// The effects that no event has retired, in the order they were asked for.
+    /// Returns the effects that no event has retired, in order.
     pub fn open_effects(&self) -> Result<Vec<(EffectId, Effect)>, ReadError> {
         rows::open_effects(&self.connection).map_err(|it| self.failed(it))
     }
 
-    /// The number of the newest event; 0 when there is none.
+    /// Returns the number of the newest event; 0 if there is none.
     pub fn last(&self) -> Result<Seq, ReadError> {
         rows::last(&self.connection).map_err(|it| self.failed(it.into()))
     }

@@ -1,4 +1,4 @@
-//! Reading rows back into events and effects.
+//! Decodes rows into events and effects.
 
 use crate::ReadErrorKind;
 use pitcrew_model::{Effect, EffectId, Entry, Seq, Timestamp};

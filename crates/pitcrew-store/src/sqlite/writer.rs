@@ -1,4 +1,4 @@
-//! The one writer of the file.
+//! The only writer of the file.
 
 use super::{FILE_NAME, JournalReader, fault, fault::Fault, lock::Lock, open, rows};
 use crate::{
@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-/// How long readers are waited for at the end.
+/// How long closing waits for readers.
 const CLOSE_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// The journal in the file `journal.db` of a folder, locked for this process.
@@ -25,22 +25,22 @@ pub struct SqliteJournal {
     connection: Connection,
     path: PathBuf,
     last: Seq,
-    /// Each row is encoded here, so that appending does not allocate.
+    /// Rows are encoded here, so that appending does not allocate.
     buffer: Vec<u8>,
     health: Health,
-    /// Last, because fields are dropped in order: the lock outlives the connection.
+    /// The last field, because fields are dropped in order: the lock must outlive the connection.
     _lock: Lock,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Health {
     Sound,
-    /// A sync failed: nobody knows what is on the disk, so nothing more is written.
+    /// A sync failed: the content of the disk is unknown, so nothing more is written.
     Lost,
 }
 
 impl SqliteJournal {
-    /// Opens the journal in folder `dir`, and makes both where they do not exist.
+    /// Opens the journal in folder `dir`, and creates both if they do not exist.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join(FILE_NAME);
         Self::open_at(dir, &path).map_err(|kind| OpenError { path, kind })
@@ -61,7 +61,7 @@ impl SqliteJournal {
         })
     }
 
-    /// Opens a connection to read beside this one, on any thread.
+    /// Opens a read-only connection for any thread.
     pub fn reader(&self) -> Result<JournalReader, ReadError> {
         JournalReader::open(&self.path)
     }
@@ -90,7 +90,7 @@ impl SqliteJournal {
         for Entry { seq, at, event } in &batch.entries {
             insert.execute((seq.0.cast_signed(), at.0.cast_signed(), encode(buffer, event)))?;
         }
-        // A small batch has none of these, so their statements are fetched where they are needed.
+        // A small batch has none of these, so their statements are prepared on demand.
         for (id, effect) in &batch.effects {
             let mut insert = connection.prepare_cached("INSERT INTO outbox VALUES (?1, ?2)")?;
             insert.execute((id.0.cast_signed(), encode(buffer, effect)))?;
@@ -103,11 +103,11 @@ impl SqliteJournal {
         Ok(())
     }
 
-    /// Undoes the open transaction and says what its failure means.
+    /// Rolls back the open transaction and classifies its failure.
     fn roll_back(&mut self, error: rusqlite::Error) -> AppendErrorKind {
         let dir = self.path.parent().expect("the path was joined to a folder");
         let mut fault = Fault::of(&error, dir);
-        // SQLite has rolled back by itself after some errors, and then there is no transaction.
+        // SQLite has already rolled back after some errors.
         if !self.connection.is_autocommit() && self.connection.execute_batch("ROLLBACK").is_err() {
             fault = Fault::Io;
         }
@@ -122,13 +122,13 @@ impl SqliteJournal {
     }
 }
 
-/// At rest the whole journal is in the one file, so that a copy of it is a copy of everything.
+/// When closed, the whole journal is in one file, so that a copy of it is complete.
 impl Drop for SqliteJournal {
     fn drop(&mut self) {
         if self.health == Health::Lost {
             return;
         }
-        // Whoever opens it next does the same where a reader is in the way or the disk is full.
+        // The next open repeats this if a reader is in the way or the disk is full.
         self.connection.busy_timeout(CLOSE_TIME_MAX).ok();
         self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").ok();
     }
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(pragma(&journal, "journal_mode"), "Text(\"wal\")");
     }
 
-    /// A limit of `SQLite` stands in for the disk: it works without rights to mount one.
+    /// A limit of `SQLite` simulates the full disk: no mount permission is needed.
     #[test]
     fn a_full_database_refuses_a_batch_and_works_again_with_space() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_of_the_file_at_rest_has_everything() {
+    fn a_copy_of_the_closed_file_is_complete() {
         let dir = tempfile::tempdir().expect("a folder");
         let mut first = journal(dir.path());
         first.append(&batch(&first, 10)).expect("it appends");

@@ -1,4 +1,4 @@
-//! Both engines give the same answers to whatever is asked of them.
+//! All engines give the same answers.
 
 use crate::support::{batch, ended, note, open, temp_dir, turn};
 use pitcrew_model::{Event, Seq};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A batch that follows the event `behind` before the last one: only 0 is right.
+    /// A batch that starts `behind` events before the end: only 0 is valid.
     Append {
         behind: u64,
         events: Vec<Event>,
@@ -37,7 +37,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What can be compared of an answer: errors by their words.
+/// The comparable part of an answer: errors by their text.
 fn answer<T>(result: Result<T, impl std::error::Error>) -> Result<T, String> {
     result.map_err(|it| it.source().expect("a kind").to_string())
 }
@@ -79,9 +79,9 @@ proptest! {
     }
 }
 
-/// The words that the property compares by are different for different kinds.
+/// The texts of different kinds of errors differ.
 #[test]
-fn a_refusal_says_what_was_wrong() {
+fn an_error_says_what_was_wrong() {
     let error = MemoryJournal::default().append(&batch(4, [note("a")])).expect_err("a gap");
     assert_eq!(error.to_string(), "failed to append 1 events to the journal at `memory`");
     assert!(matches!(error.kind, AppendErrorKind::OutOfOrder { .. }));

@@ -1,4 +1,4 @@
-//! What every engine promises, run by every engine.
+//! The contract of every journal, tested with every engine.
 
 use crate::support::{NONE, batch, ended, everything, note, open, open_ids, temp_dir, turn};
 use pitcrew_model::{Effect, EffectId, Seq, Timestamp, WorkerId};
@@ -6,7 +6,7 @@ use pitcrew_store::{AppendErrorKind, Batch, Journal, MemoryJournal};
 
 macro_rules! suite {
     ($($name:ident),* $(,)?) => {
-        /// Every promise by name, for engines that live elsewhere too.
+        /// All tests by name, also for engines of other crates.
         pub const PROMISES: &[(&str, fn(&mut dyn Journal))] =
             &[$((stringify!($name), |it| $name(it))),*];
 

@@ -1,4 +1,4 @@
-//! A journal that was damaged: what is read is an event or an error with a place, never a panic.
+//! A damaged journal: reading returns an event or an error with its position, never a panic.
 
 use crate::support::{batch, ended, note, open, temp_dir, turn};
 use pitcrew_model::Seq;
@@ -13,9 +13,9 @@ fn journal_of_rows(dir: &Path) -> Connection {
     Connection::open(dir.join("journal.db")).expect("SQLite opens it")
 }
 
-/// A row whose body is text, a blob or nothing at all is read, or named by its number.
+/// A row whose body is text, a blob or null is decoded, or the error contains its number.
 #[test]
-fn any_row_is_read_or_named() {
+fn any_row_is_decoded_or_named() {
     let dir = temp_dir();
     let raw = journal_of_rows(dir.path());
     let journal = open(dir.path());
@@ -40,8 +40,8 @@ fn any_row_is_read_or_named() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(40)) })]
 
-    /// Where bytes of the file itself are changed or cut off, nothing is made up silently but
-    /// within a text, and nothing ends the process.
+    /// If bytes of the file are changed or cut off, the result is an error or a change within a
+    /// text. The process never ends.
     #[test]
     fn any_damage_of_the_file_is_an_error_or_harmless(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),

@@ -1,5 +1,5 @@
-//! Full disks, read-only disks and disks that lose writes. Each is a real one, in a namespace or
-//! under a tracer of its own; where the machine allows neither, the test says that it was skipped.
+//! Full disks, read-only disks and disks that lose writes. Each is a real one, in its own namespace
+//! or under a tracer; a machine that allows neither skips the test.
 
 use crate::support::{
     assert_outbox_follows_events, batch, child_dir, child_inside, ended, everything, note, open,
@@ -16,7 +16,7 @@ use std::{
 
 const PAGE: u64 = 4_096;
 
-/// A command line that mounts with `mount`, and then runs what is added to it.
+/// A command line that mounts with `mount`, and then runs its arguments.
 fn with_mount(mount: &str, dir: &Path) -> Command {
     let mut command = program("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
@@ -24,7 +24,7 @@ fn with_mount(mount: &str, dir: &Path) -> Command {
     command
 }
 
-/// Whether the command line works on this machine; where not, `test` is skipped.
+/// Returns whether the command line works on this machine; otherwise `test` is skipped.
 fn is_possible(mut command: Command, test: &str) -> bool {
     command.arg("true").stdout(Stdio::null()).stderr(Stdio::null());
     let possible = command.status().is_ok_and(|it| it.success());
@@ -44,7 +44,7 @@ fn run(command: &mut Command) {
     );
 }
 
-/// Takes all the space there is, but for `pages_left`.
+/// Takes all free space except for `pages_left`.
 fn fill(dir: &Path, pages_left: u64) {
     let mut file = File::create(dir.join("filler")).expect("a file");
     let page = [1; 4_096];
@@ -79,7 +79,7 @@ fn fill_and_append(dir: &Path) {
     let mut refused = (0, 0);
     let mut appended = Vec::new();
     for pages_left in 0..32 {
-        // A fresh opening each time: what an earlier round reserved would hide the full disk.
+        // A new journal each time: space that an earlier round reserved would hide the full disk.
         let mut journal = open(dir);
         fill(dir, pages_left);
         for _ in 0..2 {
@@ -111,7 +111,7 @@ fn fill_and_append(dir: &Path) {
 }
 
 #[test]
-fn a_read_only_disk_is_named() {
+fn a_read_only_disk_is_reported() {
     if let Some(dir) = child_dir() {
         let kind = SqliteJournal::open(&dir).expect_err("nothing can be written").kind;
         assert!(matches!(kind, OpenErrorKind::ReadOnly(_)), "{kind:?}");
@@ -121,14 +121,14 @@ fn a_read_only_disk_is_named() {
     open(dir.path()).append(&batch(0, [note("a")])).expect("it appends");
     let disk =
         || with_mount("mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"", dir.path());
-    let test = "disk::a_read_only_disk_is_named";
+    let test = "disk::a_read_only_disk_is_reported";
     if is_possible(disk(), test) {
         run(&mut child_inside(disk(), test, dir.path()));
         run(&mut child_inside(disk(), test, &dir.path().join("not/there/yet")));
     }
 }
 
-/// The program that is added runs with every `when`-th of `calls` on the journal's files failing.
+/// Runs the program that is added with every `when`-th of `calls` on the journal's files failing.
 fn with_fault(dir: &Path, calls: &str, error: &str, when: &str) -> Command {
     let mut command = program("strace");
     command.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null"]);
@@ -143,18 +143,18 @@ fn with_fault(dir: &Path, calls: &str, error: &str, when: &str) -> Command {
 const WRITES: &str = "write,pwrite64,ftruncate";
 const SYNCS: &str = "fsync,fdatasync";
 
-/// Writes of the journal that fail one after another, each in some run.
+/// The number of failed writes to reach.
 const WRITES_FAILED_MAX: u64 = 500;
-/// Writes from one failure to the next: enough for an opening and for a batch.
+/// Writes from one failure to the next: enough for an open and a batch.
 const FAILURES_APART: u64 = 25;
 
-/// The disk has no room for the k-th write, for every k up to 500; at the next one it has again.
+/// The disk has no room for the k-th write, for every k up to 500, and has room at the next one.
 #[test]
-fn a_write_without_room_refuses_its_batch_wherever_it_is() {
+fn a_failed_write_refuses_its_batch_at_any_position() {
     if let Some(dir) = child_dir() {
         return append_through_full_moments(&dir);
     }
-    let test = "disk::a_write_without_room_refuses_its_batch_wherever_it_is";
+    let test = "disk::a_failed_write_refuses_its_batch_at_any_position";
     if !is_possible(with_fault(Path::new("/"), WRITES, "ENOSPC", "1"), test) {
         return;
     }
@@ -170,7 +170,7 @@ fn a_write_without_room_refuses_its_batch_wherever_it_is() {
     }
 }
 
-/// Appends until so many writes have failed that the last one was the 500th or a later one.
+/// Appends until 500 or more writes have failed.
 fn append_through_full_moments(dir: &Path) {
     let (mut appended, mut refused) = (Vec::new(), 0);
     while refused < WRITES_FAILED_MAX / FAILURES_APART {
@@ -182,7 +182,7 @@ fn append_through_full_moments(dir: &Path) {
             }
             Err(other) => panic!("{other}: {other:?}"),
         };
-        // So few that it is often opened anew: then the log is written back and begun again.
+        // A small number, so that the log is often written back and restarted.
         for _ in 0..8 {
             let batch = some_batch(appended.len() as u64);
             match journal.append(&batch).map_err(|it| it.kind) {
@@ -203,13 +203,13 @@ fn number_in(file: &Path) -> u64 {
     text.parse().expect("a number")
 }
 
-/// After a failed sync nothing is acknowledged any more, and what was acknowledged before is there.
+/// After a failed sync nothing is acknowledged, and earlier acknowledged batches are there.
 #[test]
 fn a_failed_sync_ends_the_journal() {
     ends_the_journal("disk::a_failed_sync_ends_the_journal", SYNCS, 1..30);
 }
 
-/// The same for a disk that does not take a write.
+/// The same for a disk that refuses writes.
 #[test]
 fn a_failed_write_ends_the_journal() {
     ends_the_journal("disk::a_failed_write_ends_the_journal", WRITES, (1..200).step_by(9));

@@ -1,4 +1,4 @@
-//! The file on the disk: whose it is, who may read it, and what is refused.
+//! The journal file: its owner, its permissions, and files that are refused.
 
 use crate::support::{
     NONE, batch, ended, everything, note, open, open_ids, program, temp_dir, turn,
@@ -9,7 +9,7 @@ use pitcrew_store::{AppendErrorKind, Journal as _, OpenErrorKind, SqliteJournal,
 use rusqlite::Connection;
 use std::{error::Error, fs, os::unix::fs::PermissionsExt as _, path::Path, process};
 
-/// An error with its causes, a line each, the temporary folder left out.
+/// Formats an error with its causes, a line each, without the temporary folder.
 fn words(error: &dyn Error, dir: &Path) -> String {
     let causes = text::causes(error).map(ToString::to_string);
     let lines = [error.to_string()].into_iter().chain(causes);
@@ -66,7 +66,7 @@ fn only_the_owner_may_read_what_agents_do() {
 }
 
 #[test]
-fn a_second_opener_is_told_who_has_it() {
+fn a_second_opener_gets_the_holder() {
     let dir = temp_dir();
     let journal = open(dir.path());
     let error = SqliteJournal::open(dir.path()).expect_err("it is locked");
@@ -77,7 +77,7 @@ fn a_second_opener_is_told_who_has_it() {
 }
 
 #[test]
-fn a_newer_journal_is_refused_with_words() {
+fn a_newer_journal_is_refused() {
     let dir = temp_dir();
     drop(open(dir.path()));
     raw(dir.path()).pragma_update(None, "user_version", 7).expect("the version is set");
@@ -92,7 +92,7 @@ fn a_newer_journal_is_refused_with_words() {
 }
 
 #[test]
-fn the_database_of_another_program_is_left_alone() {
+fn the_database_of_another_program_is_unchanged() {
     let dir = temp_dir();
     raw(dir.path()).execute_batch("CREATE TABLE bookmarks (url TEXT)").expect("a table");
     let kind = check_refused(
@@ -106,7 +106,7 @@ fn the_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn garbage_is_left_alone() {
+fn a_file_that_is_no_database_is_unchanged() {
     let dir = temp_dir();
     for count in [1, 17, 600, 100_000] {
         fs::write(dir.path().join("journal.db"), "garbage!".repeat(count)).expect("a file");
@@ -124,9 +124,9 @@ fn garbage_is_left_alone() {
     );
 }
 
-/// A crash while the file was being made leaves it empty, or with a header and no tables.
+/// A crash during the creation leaves an empty file, or one with a header and no tables.
 #[test]
-fn a_file_that_was_never_finished_is_made_anew() {
+fn an_unfinished_file_is_created_again() {
     let dir = temp_dir();
     fs::write(dir.path().join("journal.db"), "").expect("a file");
     drop(open(dir.path()));
@@ -137,7 +137,7 @@ fn a_file_that_was_never_finished_is_made_anew() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_named() {
+fn an_impossible_folder_is_named() {
     let dir = temp_dir();
     fs::write(dir.path().join("file"), "").expect("a file");
     let error = SqliteJournal::open(&dir.path().join("file/state")).expect_err("no folder");
@@ -150,7 +150,7 @@ fn a_folder_that_cannot_be_is_named() {
 }
 
 #[test]
-fn an_event_that_is_not_understood_is_named() {
+fn an_unknown_event_is_named() {
     let dir = temp_dir();
     open(dir.path()).append(&batch(0, ["a", "b", "c"].map(note))).expect("it appends");
     raw(dir.path())
@@ -165,7 +165,7 @@ fn an_event_that_is_not_understood_is_named() {
 }
 
 #[test]
-fn an_event_that_is_gone_is_named() {
+fn a_missing_event_is_named() {
     let dir = temp_dir();
     open(dir.path()).append(&batch(0, ["a", "b", "c"].map(note))).expect("it appends");
     raw(dir.path()).execute("DELETE FROM events WHERE seq = 2", []).expect("a row goes");
@@ -178,7 +178,7 @@ fn an_event_that_is_gone_is_named() {
 }
 
 #[test]
-fn an_effect_that_is_not_understood_is_named() {
+fn an_unknown_effect_is_named() {
     let dir = temp_dir();
     open(dir.path()).append(&batch(0, [turn("a")])).expect("it appends");
     raw(dir.path()).execute("UPDATE outbox SET body = '{'", []).expect("a row changes");
@@ -191,7 +191,7 @@ fn an_effect_that_is_not_understood_is_named() {
     .assert_eq(&words(&error, dir.path()));
 }
 
-/// The outbox refuses its row after the events were inserted: neither is there then.
+/// The outbox refuses its row after the events were inserted: then neither is stored.
 #[test]
 fn events_and_effects_are_written_together_or_not_at_all() {
     let dir = temp_dir();
@@ -209,7 +209,8 @@ fn events_and_effects_are_written_together_or_not_at_all() {
     assert_eq!(open_ids(&open_again(journal, dir.path())), [3]);
 }
 
-/// A page in the middle of the file is overwritten: reading says so instead of making something up.
+/// A page in the middle of the file is overwritten: reading fails instead of returning made-up
+/// data.
 #[test]
 fn a_damaged_page_is_an_error() {
     let dir = temp_dir();
@@ -226,7 +227,7 @@ fn a_damaged_page_is_an_error() {
     }
 }
 
-/// The lock ends with its holder, however that ends; the file that names it stays behind.
+/// The lock ends with its holder, however that ends; the lock file stays.
 #[test]
 fn a_lock_file_alone_locks_nothing() {
     let dir = temp_dir();
@@ -238,7 +239,7 @@ fn a_lock_file_alone_locks_nothing() {
     assert_eq!(text.split_whitespace().next(), Some(&*process::id().to_string()));
 }
 
-/// Whoever wants to end an orchestrator that does not answer finds its process, and none after its end.
+/// A caller that ends a hanging orchestrator finds its process, and none after its end.
 #[test]
 fn the_holder_of_the_lock_is_known_while_it_holds_it() {
     let dir = temp_dir();

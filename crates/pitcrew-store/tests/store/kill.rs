@@ -1,4 +1,4 @@
-//! What was acknowledged survives the death of the process at any instant.
+//! Acknowledged events survive the death of the process at any instant.
 
 use crate::support::{
     assert_outbox_follows_events, batch, child, child_dir, ended, everything, note, open, temp_dir,
@@ -15,10 +15,10 @@ use std::{
 };
 
 const ROUNDS: u64 = 20;
-/// Every batch has this many events, so that half a batch would be seen.
+/// Every batch has this many events, so that half a batch would be noticed.
 const BATCH_EVENTS: u64 = 4;
 
-/// The batch that follows event `after`, the same in every process.
+/// Returns the batch after event `after`, the same in every process.
 fn next_batch(after: u64) -> Batch {
     let text = "t".repeat(usize::try_from(after % 7_000).expect("a small number"));
     let before = after.saturating_sub(BATCH_EVENTS) + 1;
@@ -36,8 +36,8 @@ fn append_for_ever(dir: &Path) -> ! {
     }
 }
 
-/// Lets the child append until it has acknowledged `acks` batches and `delay` has passed, and kills it.
-/// Returns the last event that it acknowledged.
+/// Lets the child append until it has acknowledged `acks` batches and `delay` has passed, and kills
+/// it. Returns the last acknowledged event.
 fn kill_after(dir: &Path, acks: u64, delay: Duration) -> u64 {
     let mut child = child("kill::acknowledged_batches_survive_a_kill", dir)
         .stdout(Stdio::null())
@@ -59,7 +59,7 @@ fn kill_after(dir: &Path, acks: u64, delay: Duration) -> u64 {
     }
     child.kill().expect("the child is killed");
     child.wait().expect("the child ends");
-    // The last line may be torn by the kill; a whole number in it is what was acknowledged then.
+    // The kill may tear the last line; a complete number in it was acknowledged.
     lines.filter_map(parse).fold(acknowledged, u64::max)
 }
 
@@ -88,7 +88,8 @@ fn acknowledged_batches_survive_a_kill() {
     assert!(everything(&journal).into_iter().eq(written), "the events are what was appended");
 }
 
-/// The lock is the process's: another one is refused while it lives and let in when it was killed.
+/// The lock belongs to the process: another one is refused while it lives, and accepted after it
+/// was killed.
 #[test]
 fn a_killed_process_leaves_no_lock() {
     if let Some(dir) = child_dir() {

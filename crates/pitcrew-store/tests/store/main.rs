@@ -1,4 +1,4 @@
-//! The promises of the journal, tried on real files, real processes and really full disks.
+//! The contract of the journal, on real files, real processes and really full disks.
 mod support;
 mod conformance;
 mod agreement;

@@ -6,7 +6,7 @@ use pitcrew_store::Journal as _;
 use std::thread;
 
 #[test]
-fn a_reader_sees_what_is_committed_and_nothing_else() {
+fn a_reader_sees_only_committed_data() {
     let dir = temp_dir();
     let mut journal = open(dir.path());
     let reader = journal.reader().expect("a reader");
@@ -35,7 +35,7 @@ fn a_reader_on_another_thread_follows_the_writer_without_a_gap() {
         }
     });
     for after in 0..COUNT {
-        journal.append(&batch(after, [note("x")])).expect("the reader is in nobody's way");
+        journal.append(&batch(after, [note("x")])).expect("the reader does not block the writer");
     }
     follower.join().expect("the reader saw everything");
 }

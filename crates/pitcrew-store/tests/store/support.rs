@@ -1,4 +1,4 @@
-//! Small batches, and this test program started again as another process.
+//! Small batches, and this test program as a child process.
 
 use pitcrew_model::{
     Effect, EffectId, EffectResult, Entry, Event, Seq, Timestamp, TurnCause, WorkerId,
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 pub const NONE: [u64; 0] = [];
 
 const WORKER: WorkerId = WorkerId(1);
-/// Tells a child its part: the folder to work in.
+/// Tells a child the folder to work in.
 const CHILD_DIR: &str = "PITCREW_STORE_TEST_DIR";
 
 pub fn temp_dir() -> TempDir {
@@ -31,19 +31,19 @@ pub fn note(text: &str) -> Event {
     Event::ActivityNoted { worker: WORKER, note: text.into() }
 }
 
-/// An event that asks for an effect.
+/// An event that requests an effect.
 pub fn turn(answer: &str) -> Event {
     let cause = TurnCause::Answer { question: "?".into(), answer: answer.into() };
     Event::TurnOpened { worker: WORKER, cause }
 }
 
-/// The event that retires the effect asked for by event `seq`.
+/// The event that retires the effect of event `seq`.
 pub fn ended(seq: u64) -> Event {
     let result = EffectResult::PermissionAnswered { worker: WORKER };
     Event::EffectEnded { effect: EffectId(seq), result }
 }
 
-/// A batch that follows event `after`, with an effect for every turn in it.
+/// A batch after event `after`, with an effect for every turn in it.
 pub fn batch(after: u64, events: impl IntoIterator<Item = Event>) -> Batch {
     let entries: Vec<Entry> = (after + 1..)
         .zip(events)
@@ -71,7 +71,7 @@ pub fn open_ids(journal: &dyn Journal) -> Vec<u64> {
     journal.open_effects().expect("the outbox reads").into_iter().map(|it| it.0.0).collect()
 }
 
-/// Checks that the outbox is what the events say: every effect asked for and not yet retired.
+/// Checks that the outbox contains every effect that was requested and not retired.
 pub fn assert_outbox_follows_events(journal: &dyn Journal) {
     let entries = everything(journal);
     let mut expected: Vec<(EffectId, Effect)> = entries.iter().filter_map(effect_of).collect();
@@ -81,19 +81,19 @@ pub fn assert_outbox_follows_events(journal: &dyn Journal) {
     assert_eq!(journal.open_effects().expect("the outbox reads"), expected);
 }
 
-/// The folder that this process was given, if it is a child.
+/// Returns the folder of this process if it is a child.
 pub fn child_dir() -> Option<PathBuf> {
     env::var_os(CHILD_DIR).map(PathBuf::from)
 }
 
-/// This program again, running only `test` as a child in `dir`.
+/// Returns this program as a child in `dir` that runs only `test`.
 pub fn child(test: &str, dir: &Path) -> Command {
     let mut command = program(env::current_exe().expect("this program has a path"));
     as_child(&mut command, test, dir);
     command
 }
 
-/// The same as [`child`], inside another program that takes a command line at its end.
+/// Like [`child`], inside another program that takes a command line as its last arguments.
 pub fn child_inside(mut wrapper: Command, test: &str, dir: &Path) -> Command {
     wrapper.arg(env::current_exe().expect("this program has a path"));
     as_child(&mut wrapper, test, dir);

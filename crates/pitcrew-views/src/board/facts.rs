@@ -1,4 +1,4 @@
-//! What the events said, each thing at one place.
+//! The facts of the events, each stored once.
 
 use super::queries::QueryTally;
 use crate::plain;
@@ -11,7 +11,7 @@ use pitcrew_model::{
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
-/// The read model of everything that is under way or has ended.
+/// The read model of all plans and tasks.
 #[derive(Clone, Debug)]
 pub struct Board {
     pub(super) seq: Seq,
@@ -22,16 +22,16 @@ pub struct Board {
     pub(super) tasks: BTreeMap<TaskId, Task>,
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
-    pub(super) requests: BTreeMap<RequestId, Asked>,
-    /// Backends that wait for a limit of their provider, and until when.
+    pub(super) requests: BTreeMap<RequestId, RequestSource>,
+    /// Backends that are held by a provider limit, and until when.
     pub(super) held: BTreeMap<String, Timestamp>,
-    /// The last turn of each worker, and what it has used so far.
+    /// The last turn of each worker, and its usage so far.
     pub(super) turns: BTreeMap<WorkerId, (EffectId, Usage)>,
-    /// What tasks and plans may use by now, where that is limited.
+    /// The current caps of tasks and plans.
     pub(super) caps: BTreeMap<BudgetScope, Caps>,
-    /// What a person is asked for the sake of whom.
+    /// The open requests to raise caps.
     pub(super) caps_asked: BTreeMap<BudgetScope, RequestId>,
-    /// What workers that have not ended do right now. In no event, and gone with us.
+    /// The current activity of live workers. It is not in the journal.
     pub(super) live: BTreeMap<WorkerId, Activity>,
 }
 
@@ -66,17 +66,17 @@ pub(crate) struct Plan {
     pub ended_at: Option<Timestamp>,
     pub base: Option<PlanBase>,
     pub base_check: BaseCheck,
-    /// Where the integration branch is.
+    /// The head of the integration branch.
     pub integrated: Option<CommitId>,
     pub landing: LandingView,
     pub tasks: Vec<TaskId>,
-    /// Places outside their box that its own checks were refused, the last ones.
+    /// The last hosts that its own checks were refused.
     pub refused_places: Vec<RefusedPlace>,
     pub egress_offset: u64,
 }
 
 impl Plan {
-    /// Its own checks run: on its base, or at its landing.
+    /// Returns whether its own checks are running: on its base, or at its landing.
     fn is_checked(&self) -> bool {
         self.base_check == BaseCheck::Running || self.landing.status == LandingStatus::Merging
     }
@@ -91,29 +91,29 @@ pub(crate) struct Task {
     pub since: Timestamp,
     pub reason: Reason,
     pub deployed: bool,
-    /// It was added to a plan that was approved without it.
+    /// It was added after the plan was approved.
     pub held: bool,
     pub retries_granted: u32,
     pub attempts: Vec<AttemptId>,
     pub kept: KeptStates,
     pub created_at: Timestamp,
-    /// Present where a worker has handed it out.
+    /// Present for a sub-task.
     pub delegation: Option<Delegation>,
-    /// What its workers have handed out.
+    /// Its sub-tasks.
     pub subtasks: Vec<TaskId>,
 }
 
-/// Whom a request came from.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RequestSource {
     pub plan: PlanId,
     pub task: Option<TaskId>,
     pub worker: Option<WorkerId>,
-    /// The cap that is reached, where it is about one.
+    /// The reached cap, if it is about one.
     pub budget: Option<Spending>,
 }
 
-/// One try at a task.
+/// One attempt at a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     pub id: AttemptId,
@@ -121,32 +121,32 @@ pub struct Attempt {
     pub worker: WorkerId,
     /// 1 for the first.
     pub number: u32,
-    /// The entry that opened it: everything about it comes later in the journal.
+    /// The entry that opened it. Everything about it comes later in the journal.
     #[serde(default)]
     pub opened: Seq,
-    /// The last step that was begun.
+    /// The last step that started.
     pub step: Step,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
-    /// Absent while it goes on.
+    /// Absent while it is open.
     pub outcome: Option<Outcome>,
     pub failure: Option<Failure>,
-    /// What the worker said of its work.
+    /// The outcome that the worker reported.
     pub claim: Option<Claim>,
     pub summary: Option<String>,
     pub start: CommitId,
-    /// What its work is compared with: older than `start` where it goes on with an earlier attempt's.
+    /// The base of its comparison. Older than `start` if it continues an earlier attempt.
     pub base: CommitId,
-    /// What it made: collected through the gate, or saved after a failure.
+    /// Its work: collected at the gate, or saved after a failure.
     pub commit: Option<CommitId>,
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
     pub turns_count: u64,
     pub usage: Usage,
-    /// Where its checkout is or was.
+    /// The path of its checkout, even if it was removed.
     pub path: Option<String>,
-    /// A person gave up what is in the checkout.
+    /// A person abandoned the content of the checkout.
     pub abandoned: bool,
     /// When the checkout was removed.
     pub removed_at: Option<Timestamp>,
@@ -155,34 +155,34 @@ pub struct Attempt {
     /// States of its work that can be restored.
     #[serde(default)]
     pub kept_count: u64,
-    /// What its worker asked about code of others.
+    /// Its worker's queries.
     #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
     pub queries: QueryTally,
-    /// Why its last snapshot could not be taken.
+    /// Why its last snapshot failed.
     #[serde(default)]
     pub unkept: Option<String>,
-    /// What the worker handed in besides its words.
+    /// The worker's output besides the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<TaskOutput>,
     #[serde(default, skip_serializing_if = "Blocked::is_none")]
     pub blocked: Blocked,
-    /// The last thing that a rule denied it, and which rule that is.
+    /// The last denied action, and the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<String>,
-    /// Places outside its box that it was refused, the last ones.
+    /// The last hosts that it was refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
-    /// How far the record of its way to the network is told.
+    /// How much of its network record was read.
     #[serde(skip)]
     pub egress_offset: u64,
 }
 
-/// The files outside its zone that a worker was refused, as far as they were noted.
+/// The refused files outside the worker's zone, as far as they were recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub reads_count: u64,
     pub writes_count: u64,
-    /// What it did not have to read.
+    /// The size of what it did not have to read.
     pub bytes_saved: u64,
 }
 
@@ -201,7 +201,7 @@ impl Blocked {
     }
 }
 
-/// A place outside a box that was refused.
+/// A host that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedPlace {
     pub host: String,
@@ -211,7 +211,7 @@ pub struct RefusedPlace {
 }
 
 impl RefusedPlace {
-    /// The setting that lets it through, where there is one.
+    /// Returns the setting that would allow it, if there is one.
     pub fn remedy(&self) -> Option<String> {
         let Self { host, port, reason, .. } = self;
         let is_name = host.chars().all(|it| it.is_ascii_alphanumeric() || ".-_:[]".contains(it));
@@ -221,7 +221,7 @@ impl RefusedPlace {
         if host == "localhost" || host.starts_with("127.") || host == "[::1]" {
             return Some(format!("forward = [{port}]"));
         }
-        // What leads to this machine, or to a cloud's metadata, is never let through.
+        // Hosts of this machine and of cloud metadata are never allowed.
         if reason.starts_with("it leads to") && !reason.ends_with("private network") {
             return None;
         }
@@ -251,11 +251,11 @@ pub enum Step {
     Collect,
     Verify,
     Integrate,
-    /// Puts away what an attempt that failed has left.
+    /// Saves the work of a failed attempt.
     Save,
 }
 
-/// A running instance of an agent on one attempt: who works on what, and where that stands.
+/// A running agent on one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
     pub id: WorkerId,
@@ -267,16 +267,16 @@ pub struct Worker {
     pub reason: String,
     /// The name by which the agent introduced itself.
     pub agent: Option<String>,
-    /// The agent's own name for the conversation.
+    /// The agent's own id of the session.
     pub session: Option<String>,
-    /// What it was started with.
+    /// Its sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Confined>,
     pub activity: Option<Activity>,
-    /// What it told last, in its own words.
+    /// Its last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Activity>,
-    /// What it has asked of a person and is not decided yet.
+    /// Its open requests.
     pub requests: Vec<RequestId>,
     /// The worker whose answer it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,14 +285,14 @@ pub struct Worker {
     pub exit: Option<String>,
 }
 
-/// What an agent did last.
+/// The last activity of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     pub note: String,
     pub at: Timestamp,
 }
 
-/// What the checks of a plan say of its base, before any task.
+/// The results of the checks on the base, before any task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum BaseCheck {
@@ -305,12 +305,12 @@ pub enum BaseCheck {
 pub struct BaseCheckResult {
     pub command: String,
     pub passed: bool,
-    /// Absent: killed at the time-out.
+    /// Absent if it was killed at its timeout.
     pub code: Option<i32>,
     pub took_ms: u64,
 }
 
-/// Where the landing of a plan stands, and what it became.
+/// The status and the result of a landing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandingView {
     pub status: LandingStatus,
@@ -321,17 +321,17 @@ pub struct LandingView {
 }
 
 impl Board {
-    /// The last entry that was folded.
+    /// Returns the last entry that was folded.
     pub fn seq(&self) -> Seq {
         self.seq
     }
 
-    /// The attempts whose workers have not ended.
+    /// Returns the attempts with live workers.
     pub fn live_attempts(&self) -> impl Iterator<Item = AttemptId> {
         self.workers.values().filter(|it| !it.status.has_ended()).map(|it| it.attempt)
     }
 
-    /// What goes on, each with how far the record of its way to the network is told.
+    /// Returns the open network records, each with how much of it was read.
     pub fn open_records(&self) -> impl Iterator<Item = (EgressOf, u64)> {
         let attempts = self.attempts.values().filter(|it| it.ended_at.is_none());
         let plans = self.plans.iter().filter(|it| it.1.is_checked());
@@ -351,11 +351,11 @@ impl Board {
         self.tasks.get(&task)
     }
 
-    pub(crate) fn asked(&self, request: RequestId) -> Option<Asked> {
+    pub(crate) fn asked(&self, request: RequestId) -> Option<RequestSource> {
         self.requests.get(&request).copied()
     }
 
-    /// What of a task's work is in the vault.
+    /// Returns the saved states of a task.
     pub fn kept(&self, task: TaskId) -> Option<&KeptStates> {
         self.tasks.get(&task).map(|it| &it.kept)
     }
@@ -368,7 +368,7 @@ impl Board {
         self.workers.get(&worker)
     }
 
-    /// `task-3 core-types`, as people know it; the bare id where the board has not seen it.
+    /// Returns the display name: `task-3 core-types`, or the bare id of an unknown task.
     pub(crate) fn task_name(&self, task: TaskId) -> String {
         match self.tasks.get(&task) {
             Some(it) => {

@@ -1,9 +1,9 @@
-//! Puts each fact at its place.
+//! Folds events into the facts.
 
 use super::{
     facts::{
-        Activity, Asked, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace, Step,
-        Task, Worker,
+        Activity, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace,
+        RequestSource, Step, Task, Worker,
     },
     queries::QueryTally,
 };
@@ -15,11 +15,11 @@ use pitcrew_model::{
     WorkerId, WorkerStatus,
 };
 
-/// Refused places that are shown of an attempt.
+/// The most refused hosts that are shown of an attempt.
 const REFUSED_PLACES_MAX: usize = 8;
 
 impl Board {
-    /// Takes in one entry. Total: what it cannot place is left out.
+    /// Folds one entry. Total: an entry that does not fit is ignored.
     #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
     pub fn fold(&mut self, entry: &Entry) {
         self.seq = entry.seq;
@@ -122,7 +122,7 @@ impl Board {
             Event::RequestOpened { request, plan, task, worker, kind } => {
                 let budget =
                     if let RequestKind::Budget(spending) = kind { Some(*spending) } else { None };
-                let asked = Asked { plan: *plan, task: *task, worker: *worker, budget };
+                let asked = RequestSource { plan: *plan, task: *task, worker: *worker, budget };
                 self.open_request(*request, asked);
             }
             Event::RequestMoved { request, to, .. } => self.move_request(*request, *to),
@@ -174,7 +174,7 @@ impl Board {
         }
     }
 
-    /// What a worker tells the orchestrator is what it does.
+    /// A note to the orchestrator is the current activity.
     fn note_message(&mut self, message: &Message, at: Timestamp) {
         if let (Party::Worker(worker), Party::Orchestrator) = (message.from, message.to) {
             let told = Activity { note: plain::line(&message.content), at };
@@ -193,8 +193,8 @@ impl Board {
         }
     }
 
-    /// What a worker does right now. No event: nothing follows from it, and of a worker that has
-    /// ended the board says what the journal says.
+    /// Shows the current activity of a worker. This is not an event: nothing depends on it, and for
+    /// an ended worker the journal decides.
     pub fn show_activity(&mut self, worker: WorkerId, note: &str, at: Timestamp) {
         if self.workers.get(&worker).is_some_and(|it| !it.status.has_ended()) {
             self.live.insert(worker, Activity { note: plain::line(note), at });
@@ -331,7 +331,7 @@ impl Board {
         self.edit_attempt(attempt, |it| it.step = step);
     }
 
-    fn open_request(&mut self, request: RequestId, asked: Asked) {
+    fn open_request(&mut self, request: RequestId, asked: RequestSource) {
         if self.requests.insert(request, asked).is_some() {
             return;
         }
@@ -431,7 +431,7 @@ impl LandingView {
     }
 }
 
-/// The newest refusals are those that somebody can do something about.
+/// The newest refusals are kept, because people can act on them.
 fn note_refusal(places: &mut Vec<RefusedPlace>, decision: &EgressDecision) {
     let EgressDecision { host, port, reason, count, allowed, .. } = decision;
     if *allowed {

@@ -1,4 +1,4 @@
-//! What the questions of workers came to, and what they have cost and spared.
+//! Counts, cost and savings of queries.
 
 use super::facts::{Board, Plan};
 use crate::words::grouped;
@@ -6,12 +6,12 @@ use pitcrew_model::QueryOutcome;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Questions about code of others, counted by how they ended. Tokens are about as many.
+/// Queries by outcome. Tokens are estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryTally {
     /// Answered from the index.
     pub indexed_count: u64,
-    /// Answered by whoever works there, now or before.
+    /// Answered by the owners, now or earlier.
     pub answered_count: u64,
     /// Without an answer.
     pub unanswered_count: u64,
@@ -82,7 +82,7 @@ mod tests {
     use pitcrew_model::WorkerId;
 
     #[test]
-    fn a_tally_says_what_was_spared() {
+    fn a_tally_contains_the_savings() {
         let mut tally = QueryTally::default();
         for _ in 0..4 {
             tally.count(QueryOutcome::Indexed, 0, 3_100);

@@ -1,4 +1,4 @@
-//! Puts what drivers found out at its place.
+//! Folds the results of drivers into the facts.
 
 use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
 use crate::plain;
@@ -57,7 +57,7 @@ impl Board {
                 self.edit_attempt(*attempt, |it| it.unkept = None);
             }
             EffectResult::SnapshotsDropped { attempt } => self.drop_snapshots(*attempt),
-            // What follows from these is told by an event of its own.
+            // The consequences of these are separate events.
             EffectResult::PlanNotPrepared { .. }
             | EffectResult::WorkSaved { commit: None, .. }
             | EffectResult::TurnEnded { .. }
@@ -85,7 +85,7 @@ impl Board {
         }
     }
 
-    /// Numbers what was put into the vault of a task's work, as the kernel does.
+    /// Numbers the saved states of a task's work, as the kernel does.
     fn keep(&mut self, result: &EffectResult, at: Timestamp) {
         let Some(attempt) = result.keeps_work_of().and_then(|it| self.attempts.get_mut(&it)) else {
             return;

@@ -1,6 +1,6 @@
-//! The shape of the board as it is shown and sent: flat lists that name each other by id.
+//! The board as it is shown and sent: flat lists with references by id.
 //!
-//! Clients of another version read it: a field may be added with a default, never renamed or reused.
+//! Clients of other versions read it: a field may be added with a default, never renamed or reused.
 
 use super::{
     facts::{Attempt, BaseCheck, LandingView, RefusedPlace, Worker},
@@ -10,34 +10,34 @@ use crate::plain;
 use pitcrew_model::{
     AttemptId, CommitId, Deploy, Failure, PlanBase, PlanId, PlanStatus, RepoPath, Sandbox, Seq,
     Spending, SubtaskKind, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, Usage, WorkerId,
-    WorkerStatus, Workspace,
+    WorkerStatus, WorkspaceMode,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoardView {
-    /// The last entry that it knows of: `events?after=` goes on from here.
+    /// The last folded entry: `events?after=` continues from here.
     pub seq: Seq,
-    /// When it was made, by the orchestrator's clock. Ages are to be told from here.
+    /// The time of the view by the orchestrator's clock. Ages are relative to it.
     pub at: Timestamp,
     pub agents_max: u32,
-    /// How programs are confined; agreed to by the settings or by a person where that is needed.
+    /// The sandbox tier in force, if the settings or a person agreed to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
-    /// Workers that count against `agents_max` now.
+    /// Workers that count against `agents_max`.
     pub slots_taken: u32,
     pub plans: Vec<PlanView>,
     pub tasks: Vec<TaskView>,
-    /// What workers have handed out, each after the one that handed it out.
+    /// The sub-tasks, each after its parent.
     #[serde(default)]
     pub subtasks: Vec<TaskView>,
     pub workers: Vec<Worker>,
-    /// Which worker owns which part of the repository now.
+    /// The regions of live workers.
     pub regions: Vec<RegionView>,
-    /// The conversations with agents that are open now.
+    /// The open sessions of agents.
     pub sessions: Vec<SessionView>,
-    /// The backends that wait for a limit of their provider, and until when.
+    /// The backends that are held by a provider limit, and until when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<String, Timestamp>,
 }
@@ -51,29 +51,29 @@ pub struct PlanView {
     pub since: Timestamp,
     pub reason: String,
     pub deploy: Deploy,
-    /// What makes each fresh checkout usable.
+    /// The commands that prepare a fresh checkout.
     #[serde(default)]
     pub setup: Vec<String>,
-    /// Absent until the vault knows what the plan starts from.
+    /// Absent until the vault is prepared for the plan.
     pub base: Option<PlanBase>,
     pub base_check: BaseCheck,
-    /// Where the integration branch is.
+    /// The head of the integration branch.
     pub head: Option<CommitId>,
     pub landing: LandingView,
     pub tasks: Vec<TaskId>,
-    /// How many tasks are in which status; those with none are left out.
+    /// The number of tasks by status, without zeros.
     pub counts: BTreeMap<TaskStatus, u64>,
     pub usage: Usage,
-    /// By backend; those that have used nothing are left out.
+    /// By backend, without those that used nothing.
     #[serde(default)]
     pub vendors: BTreeMap<String, Usage>,
-    /// What its workers asked about code of others.
+    /// The queries of its workers.
     #[serde(default, skip_serializing_if = "QueryTally::is_empty")]
     pub queries: QueryTally,
-    /// How much of each cap of the plan is used.
+    /// The usage of each cap of the plan.
     #[serde(default)]
     pub caps: Vec<Spending>,
-    /// Places outside their box that its own checks were refused, the last ones.
+    /// The last hosts that its own checks were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
     pub created_at: Timestamp,
@@ -88,30 +88,30 @@ pub struct TaskView {
     pub prompt: String,
     pub status: TaskStatus,
     pub since: Timestamp,
-    /// Why it is blocked or has failed, or what it waits for.
+    /// Why it is blocked or failed, or what it waits for.
     pub reason: Option<String>,
-    /// When its back-off ends.
+    /// The end of its back-off.
     pub not_before: Option<Timestamp>,
     pub region: Vec<RepoPath>,
     pub depends_on: Vec<TaskId>,
     pub agent: String,
     pub attempts_max: u32,
     pub attempts: Vec<Attempt>,
-    /// Who works on it now.
+    /// Its current worker.
     pub worker: Option<WorkerId>,
     pub usage: Usage,
-    /// How much of each cap of the task is used.
+    /// The usage of each cap of the task.
     #[serde(default)]
     pub caps: Vec<Spending>,
-    /// What it has used, and everything that was handed out for it.
+    /// Its usage, including that of its sub-tasks.
     #[serde(default)]
     pub usage_below: Usage,
-    /// Present where a worker has handed it out.
+    /// Present for a sub-task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtask: Option<SubtaskView>,
 }
 
-/// What there is to say of a task because a worker has handed it out.
+/// The part of a task that only sub-tasks have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubtaskView {
     pub parent_task: TaskId,
@@ -119,9 +119,9 @@ pub struct SubtaskView {
     pub parent_worker: WorkerId,
     pub kind: SubtaskKind,
     pub depth: u32,
-    pub workspace: Workspace,
+    pub workspace: WorkspaceMode,
     pub target_files: Vec<RepoPath>,
-    /// Its parent asked to wait for it when it handed it out.
+    /// Its parent waits for it in the same call.
     pub blocking: bool,
     pub expected_output: String,
     pub model: Option<String>,
@@ -156,12 +156,12 @@ impl BoardView {
         self.units().find(|it| it.id == task)
     }
 
-    /// Tasks and sub-tasks.
+    /// Returns tasks and sub-tasks.
     pub fn units(&self) -> impl Iterator<Item = &TaskView> {
         self.tasks.iter().chain(&self.subtasks)
     }
 
-    /// What was handed out for a task and for that again, each after the one that handed it out.
+    /// Returns all descendants of a task, each after its parent.
     pub fn below(&self, task: TaskId) -> Vec<&TaskView> {
         let is_child =
             |it: &&TaskView| it.subtask.as_ref().is_some_and(|it| it.parent_task == task);
@@ -173,12 +173,12 @@ impl BoardView {
         below
     }
 
-    /// The tasks of a plan, none before those it depends on.
+    /// Returns the tasks of a plan, dependencies first.
     pub fn tasks_of(&self, plan: PlanId) -> impl Iterator<Item = &TaskView> {
         self.tasks.iter().filter(move |it| it.plan == plan)
     }
 
-    /// The tasks of a plan, each with what was handed out for it behind it.
+    /// Returns the tasks of a plan, each followed by its descendants.
     pub fn tree_of(&self, plan: PlanId) -> impl Iterator<Item = &TaskView> {
         self.tasks_of(plan).flat_map(|it| [it].into_iter().chain(self.below(it.id)))
     }
@@ -189,7 +189,7 @@ impl BoardView {
 }
 
 impl TaskView {
-    /// `task-3 core`, or `subtask-4 look at the tests`: as people know it.
+    /// Returns the display name: `task-3 core`, or `subtask-4 look at the tests`.
     pub fn name(&self) -> String {
         format!("{} {}", self.known_as(), plain::line(&self.key))
     }
@@ -198,8 +198,8 @@ impl TaskView {
         TaskName { task: self.id, is_part: self.subtask.is_some() }
     }
 
-    /// How many attempts it may have. Those that were interrupted or met a limit of their provider
-    /// cost it none, and come on top.
+    /// Returns the number of attempts it may have, plus those that were interrupted or reached a
+    /// provider limit, because they do not count.
     pub fn attempts_allowed(&self) -> u64 {
         let is_free = |it: &&Attempt| {
             matches!(it.failure, Some(Failure::Interrupted | Failure::Quota { .. }))
@@ -214,7 +214,8 @@ impl TaskView {
 }
 
 impl RegionView {
-    /// The worker that owns `path`: the longest region that holds it, by whole components.
+    /// Returns the worker that owns `path`: the longest region that contains it, by whole
+    /// components.
     pub fn owner_of<'a>(regions: &'a [Self], path: &str) -> Option<&'a Self> {
         regions
             .iter()

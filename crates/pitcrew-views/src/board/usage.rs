@@ -1,4 +1,4 @@
-//! What turns, attempts, tasks and plans have used, and how much of their caps that is.
+//! The usage of turns, attempts, tasks and plans, and of their caps.
 
 use super::facts::{Board, Plan, Task};
 use pitcrew_model::{
@@ -14,7 +14,7 @@ impl Board {
         }
     }
 
-    /// A turn tells what it has used so far. Also the last one, when it is over.
+    /// Records the usage of the current or the last turn.
     pub(super) fn note_usage(&mut self, worker: WorkerId, usage: Usage) {
         let Some((_, told)) = self.turns.get_mut(&worker) else { return };
         let before = *told;
@@ -23,7 +23,7 @@ impl Board {
         self.edit_attempt_of(worker, |it| it.usage = it.usage.grown(before, now));
     }
 
-    /// What a turn told while it went on is not taken back at its end.
+    /// Records the end of a turn. Its usage never shrinks.
     pub(super) fn end_turn(&mut self, effect: EffectId, result: &EffectResult) {
         let (worker, usage) = if let EffectResult::TurnEnded { worker, usage, .. } = result {
             (*worker, *usage)
@@ -77,13 +77,13 @@ impl Board {
         tasks.fold(Usage::NONE, |total, it| total.plus(self.usage_below(it)))
     }
 
-    /// What a task has used, and everything that was handed out for it.
+    /// Returns the usage of a task, including its sub-tasks.
     pub(super) fn usage_below(&self, task: &Task) -> Usage {
         let parts = task.subtasks.iter().filter_map(|it| self.tasks.get(it));
         parts.fold(self.usage_of(task), |total, it| total.plus(self.usage_below(it)))
     }
 
-    /// By backend; those that have used nothing are left out.
+    /// Returns the usage by backend, without those that used nothing.
     pub(super) fn usage_by_vendor(&self, plan: &Plan) -> BTreeMap<String, Usage> {
         let mut vendors: BTreeMap<String, Usage> = BTreeMap::new();
         for task in self.units(&plan.tasks) {
@@ -97,7 +97,7 @@ impl Board {
         vendors
     }
 
-    /// Tasks with everything that was handed out for them, parents before their parts.
+    /// Returns tasks with their descendants, parents first.
     pub(super) fn units<'a>(&'a self, tasks: &'a [TaskId]) -> Vec<&'a Task> {
         let mut units = Vec::new();
         for task in tasks.iter().filter_map(|it| self.tasks.get(it)) {
@@ -107,7 +107,7 @@ impl Board {
         units
     }
 
-    /// How much of each cap is used.
+    /// Returns the usage of each cap.
     pub(super) fn spendings(&self, scope: BudgetScope) -> Vec<Spending> {
         let Some(caps) = self.caps.get(&scope) else { return Vec::new() };
         let usage = self.usage_in(scope);
@@ -117,7 +117,7 @@ impl Board {
         Spending::MEASURES.into_iter().filter_map(spending).collect()
     }
 
-    /// The cap that a person is asked about, in words.
+    /// Describes the cap that a person is asked about.
     pub(super) fn cap_reached(&self, task: TaskId, plan: PlanId) -> Option<String> {
         let scopes = [BudgetScope::Task(task), BudgetScope::Plan(plan)];
         let asked = scopes.iter().find_map(|it| self.caps_asked.get(it))?;

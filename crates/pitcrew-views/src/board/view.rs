@@ -1,4 +1,4 @@
-//! Joins facts into what is shown.
+//! Joins the facts for display.
 
 use super::{
     facts::{Attempt, Board, Plan, Task, Worker},
@@ -10,10 +10,10 @@ use pitcrew_model::{
 };
 use std::collections::BTreeMap;
 
-/// Which plans a board shows.
+/// The plans of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that somebody still has to do something about, and the newest unless it was given up.
+    /// Plans that need an action, and the newest one unless it was abandoned.
     Current,
     All,
     Only(PlanId),
@@ -55,7 +55,7 @@ impl Board {
         view
     }
 
-    /// Each after the one that handed it out, and before the next one of the same parent.
+    /// Each after its parent, and before the next sub-task of the same parent.
     fn show_subtasks(&self, parent: TaskId, moment: &Moment, view: &mut BoardView) {
         let children = self.tasks.get(&parent).into_iter().flat_map(|it| &it.subtasks);
         for id in children {
@@ -237,7 +237,7 @@ impl Board {
     }
 }
 
-/// What is true of the whole board at one moment, worked out once for all tasks.
+/// Values of the whole board at one moment, computed once for all tasks.
 pub(super) struct Moment {
     pub now: Timestamp,
     pub slots_taken: u32,
@@ -245,7 +245,7 @@ pub(super) struct Moment {
 }
 
 impl Plan {
-    /// Nobody has to do anything about it any more.
+    /// Returns whether the plan needs no action any more.
     fn is_settled(&self) -> bool {
         match self.landing.status {
             LandingStatus::Merged | LandingStatus::Cleaned | LandingStatus::Abandoned => true,
@@ -258,7 +258,7 @@ impl Plan {
 }
 
 impl Task {
-    /// When its back-off ends; absent when it waits for something else.
+    /// Returns the end of its back-off; absent if it waits for something else.
     pub(super) fn not_before(&self) -> Option<Timestamp> {
         match &self.reason {
             Reason::Failure { retry_at, .. } if self.status == TaskStatus::Pending => *retry_at,

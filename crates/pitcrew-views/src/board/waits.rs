@@ -1,4 +1,4 @@
-//! Says in words what a task waits for, or why it goes no further.
+//! Describes what a task waits for, or why it failed.
 
 use super::{
     facts::{Attempt, Board, Plan, Step, Task},
@@ -13,7 +13,7 @@ use pitcrew_model::{
     overlap,
 };
 
-/// Names that a reason lists before it only counts.
+/// The most names in a reason; the rest is counted.
 const NAMES_LISTED_MAX: usize = 3;
 
 impl Board {
@@ -95,7 +95,7 @@ impl Board {
         exclusive(&task.spec.region, shared).cloned().collect()
     }
 
-    /// What the task's provider says, while it says it.
+    /// Describes the provider limit of the task, if there is one.
     fn limit_of(&self, task: &Task, moment: &Moment) -> Option<String> {
         let backend = task.spec.vendor()?;
         let until = self.held.get(backend)?;
@@ -110,19 +110,21 @@ impl Board {
             Some(request) => format!("waits for {what}: {request}"),
             None => {
                 let cap = self.cap_reached(attempt.task, task.plan);
-                cap.unwrap_or_else(|| "waits for a slot to go on".to_owned())
+                cap.unwrap_or_else(|| "waits for a slot to continue".to_owned())
             }
         };
         match worker.status {
             WorkerStatus::WaitingPermission => Some(waits("a permission")),
             WorkerStatus::WaitingInput => Some(match worker.asks {
-                Some(asked) => format!("waits for an answer of {asked}"),
+                Some(asked) => format!("waits for an answer from {asked}"),
                 None => waits("an answer"),
             }),
             WorkerStatus::WaitingQuota => {
                 let limit = self.limit_of(task, moment);
                 let cap = || self.cap_reached(attempt.task, task.plan);
-                Some(limit.or_else(cap).unwrap_or_else(|| "waits for a slot to go on".to_owned()))
+                Some(
+                    limit.or_else(cap).unwrap_or_else(|| "waits for a slot to continue".to_owned()),
+                )
             }
             WorkerStatus::WaitingSubtasks => Some("waits for its sub-tasks".to_owned()),
             WorkerStatus::Paused => Some("the plan is paused".to_owned()),
@@ -135,7 +137,7 @@ impl Board {
         }
     }
 
-    /// The reason of the last move; what the worker said, where the move has none.
+    /// Returns the reason of the last move, or else the worker's summary.
     fn why_moved(&self, task: &Task) -> String {
         match &task.reason {
             Reason::DependencyEnded { task, status } => {
@@ -171,11 +173,11 @@ impl Board {
     }
 }
 
-/// What keeps every task of a plan from starting.
+/// Returns what prevents all tasks of a plan from starting.
 fn plan_holds(plan: &Plan) -> Option<&'static str> {
     match plan.status {
         PlanStatus::Draft => Some("the plan is a draft"),
-        PlanStatus::Clarifying | PlanStatus::Decomposing => Some("the plan is being made"),
+        PlanStatus::Clarifying | PlanStatus::Decomposing => Some("the plan is being created"),
         PlanStatus::AwaitingApproval => Some("the plan waits for approval"),
         PlanStatus::Paused => Some("the plan is paused"),
         PlanStatus::Active if plan.base.is_none() => Some("the base is being prepared"),
@@ -189,7 +191,7 @@ fn plan_holds(plan: &Plan) -> Option<&'static str> {
 
 fn starting(attempt: &Attempt) -> &'static str {
     match attempt.step {
-        Step::Checkout => "its checkout is being made",
+        Step::Checkout => "its checkout is being created",
         Step::Agent | Step::Collect | Step::Verify | Step::Integrate | Step::Save => {
             "its agent starts"
         }
@@ -205,6 +207,6 @@ fn finishing(attempt: &Attempt) -> &'static str {
             "waits for its turn to be merged"
         }
         Step::Verify => "the checks run on the merged tree",
-        Step::Integrate => "the integration branch takes it in",
+        Step::Integrate => "its work is being integrated",
     }
 }

@@ -1,4 +1,4 @@
-//! The requests, as the events told of them.
+//! The requests of the events.
 
 use crate::plain;
 use pitcrew_model::{
@@ -6,11 +6,11 @@ use pitcrew_model::{
 };
 use std::collections::BTreeMap;
 
-/// The read model of everything that was asked of a person.
+/// The read model of all requests.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
     pub(super) open: BTreeMap<RequestId, Request>,
-    /// In the order in which they were closed.
+    /// In the order of closing.
     pub(super) closed: Vec<(RequestId, Request, Closing)>,
 }
 
@@ -23,9 +23,9 @@ pub(super) struct Request {
     pub opened_at: Timestamp,
     /// Who decides it now.
     pub status: RequestStatus,
-    /// Where it came by, and why it went on.
+    /// The parties that passed it on, and why.
     pub path: Vec<String>,
-    /// What a worker before had asked, when it ended.
+    /// The withdrawn request of an earlier worker that it repeats.
     pub replaces: Option<RequestId>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Closing {
 }
 
 impl Inbox {
-    /// Takes in one entry. Total: what it cannot place is left out.
+    /// Folds one entry. Total: an entry that does not fit is ignored.
     pub fn fold(&mut self, entry: &Entry) {
         if let Event::RequestOpened { request, plan, task, worker, kind } = &entry.event {
             let opened = Request {
@@ -69,7 +69,7 @@ impl Inbox {
         }
     }
 
-    /// The newest that asked the same for the same task, where nobody decided it.
+    /// Returns the newest equal request of the same task that was not decided.
     fn asked_before(&self, task: Option<TaskId>, kind: &RequestKind) -> Option<RequestId> {
         let task = task?;
         let mut of_task = self.closed.iter().rev().filter(|it| it.1.task == Some(task));
@@ -77,7 +77,7 @@ impl Inbox {
         (closing.status == RequestStatus::Withdrawn).then_some(*id)
     }
 
-    /// Those that a person decides; the others may come to one.
+    /// Returns the requests at a person; the others may get there.
     pub(super) fn at_person(&self) -> impl Iterator<Item = (&RequestId, &Request)> {
         self.open.iter().filter(|it| it.1.status == RequestStatus::AtUser)
     }
@@ -87,12 +87,12 @@ impl Inbox {
     }
 }
 
-/// Who had it on its way, and why, in words; absent where it ends.
+/// Describes who had it and why it moved on; absent at the end.
 fn came_by(to: RequestStatus, why: Option<&str>) -> Option<String> {
     let who = match to {
-        RequestStatus::AtParent => "its parent was asked first",
+        RequestStatus::AtParent => "its parent got it first",
         RequestStatus::AtOrchestrator => "its parent has not decided it",
-        RequestStatus::AtUser => "so it comes to you",
+        RequestStatus::AtUser => "so you decide it",
         RequestStatus::Requested
         | RequestStatus::Approved
         | RequestStatus::Denied

@@ -1,4 +1,4 @@
-//! Joins a request with what it is about.
+//! Joins requests with their context.
 
 use super::requests::{Closing, Inbox, Request};
 use crate::{board::Board, board::Plan, plain};
@@ -10,7 +10,7 @@ use pitcrew_model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Closed requests that a view lists; the newest ones.
+/// The most closed requests in a view; the newest ones.
 const CLOSED_LISTED_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,29 +30,28 @@ pub struct OpenRequest {
     pub plan_name: String,
     pub task: Option<TaskId>,
     pub task_key: Option<String>,
-    /// As people know it: `subtask-4 sketch`.
+    /// The display name: `subtask-4 sketch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_name: Option<String>,
     pub worker: Option<WorkerId>,
     /// The name by which the agent introduced itself.
     pub agent: Option<String>,
-    /// What is asked, in one line.
+    /// The request in one line.
     pub title: String,
-    /// Who had it before, for what a sub-task asks.
+    /// The parties that had it before, for a sub-task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
-    /// The request of a worker that has ended, for which this one stands now.
+    /// The withdrawn request of an ended worker that it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<RequestId>,
     pub ask: Ask,
 }
 
-/// What there is to decide. Its text has control characters escaped: nobody approves what they
-/// cannot see.
+/// The subject of the decision. Control characters are escaped, so that everything is visible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ask {
-    /// Everything that the plan will execute, verbatim: approving it is the trust.
+    /// Everything that the plan will execute, verbatim.
     PlanExecution {
         base: Option<PlanBase>,
         setup: Vec<String>,
@@ -62,7 +61,7 @@ pub enum Ask {
         base: Option<PlanBase>,
         head: Option<CommitId>,
         completed: Vec<TaskId>,
-        /// Tasks that are not in what would be merged.
+        /// Tasks that are not part of the merge.
         missing: Vec<TaskId>,
         files_count: u64,
         insertions: u64,
@@ -73,13 +72,13 @@ pub enum Ask {
         options: Vec<PermissionOption>,
         region: Vec<RepoPath>,
         checkout: Option<String>,
-        /// What the matrix was asked about.
+        /// The strictest action.
         #[serde(default)]
         action: Option<Action>,
-        /// All that an approval allows.
+        /// All actions that an approval allows.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         actions: BTreeSet<Action>,
-        /// How far an approval may reach.
+        /// The possible scopes of an approval.
         #[serde(default)]
         scopes: Vec<GrantScope>,
     },
@@ -93,7 +92,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// As a message to the orchestrator would have it.
+    /// Returns the priority that a message to the orchestrator would have.
     pub fn priority(&self) -> Priority {
         match self {
             Self::PlanExecution { .. }
@@ -126,7 +125,7 @@ pub struct ClosedRequest {
     pub worker: Option<WorkerId>,
     pub title: String,
     pub status: RequestStatus,
-    /// The answer to a question, or the reason for a verdict.
+    /// The answer to a question, or the reason for a decision.
     pub text: Option<String>,
     pub decided_by: Actor,
 }
@@ -181,21 +180,21 @@ impl ClosedRequest {
     }
 }
 
-/// What is asked, in one line.
+/// Returns the request in one line.
 pub(crate) fn title(kind: &RequestKind) -> String {
     match kind {
-        RequestKind::PlanExecution => "may the plan be executed?".to_owned(),
-        RequestKind::BranchMerge => "may the result be merged?".to_owned(),
+        RequestKind::PlanExecution => "run this plan?".to_owned(),
+        RequestKind::BranchMerge => "merge the result?".to_owned(),
         RequestKind::ToolUse { tool, .. } => match &tool.command {
             Some(command) => format!("may it run `{}`?", one_line(command)),
             None => format!("may it {}: {}?", plain::line(&tool.kind), plain::line(&tool.title)),
         },
-        RequestKind::Budget(spending) => format!("{spending}: may it use as much once more?"),
+        RequestKind::Budget(spending) => format!("{spending}: grant as much again?"),
         RequestKind::Question { question } => plain::line(question),
     }
 }
 
-/// A second line of a command must not pass for an argument of the first.
+/// A second line of a command must not look like an argument of the first.
 fn one_line(command: &str) -> String {
     plain::line(&plain::block(command).replace('\n', "\\n"))
 }
@@ -229,7 +228,7 @@ fn ask(request: &Request, board: &Board) -> Ask {
     }
 }
 
-/// What says too little of itself is approved once only.
+/// An unspecific tool use can be approved only once.
 fn scopes(tool: &ToolUse, action: Option<&Action>) -> Vec<GrantScope> {
     let actions = action.into_iter().cloned().collect();
     if is_grantable(&actions, tool) { GrantScope::ALL.to_vec() } else { vec![GrantScope::Once] }
@@ -254,7 +253,7 @@ fn blocks(commands: &[String]) -> Vec<String> {
     commands.iter().map(|it| plain::block(it)).collect()
 }
 
-/// A plan comes from a file that may have come with the repository.
+/// A plan file may have come with the repository, so it is escaped.
 fn visible(work: &TaskWork) -> TaskWork {
     let prompt = plain::block(work.prompt());
     match work {

@@ -1,6 +1,6 @@
-//! Questions of agents to a person: requests in the inbox, and a part of what was said.
+//! Questions of agents to a person: requests in the inbox, and part of the conversation.
 
-use super::Wanted;
+use super::MessageFilter;
 use crate::{board::Board, plain};
 use pitcrew_model::{
     Actor, Entry, Event, PlanId, RequestId, RequestKind, RequestStatus, TaskId, Timestamp, WorkerId,
@@ -8,10 +8,10 @@ use pitcrew_model::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Questions that a view lists; the newest ones.
+/// The most questions in a view; the newest ones.
 const LISTED_MAX: usize = 500;
 
-/// What a worker asked a person, and what came of it.
+/// A question to a person, and its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuestionView {
     pub request: RequestId,
@@ -20,13 +20,13 @@ pub struct QuestionView {
     pub plan_name: String,
     pub task: Option<TaskId>,
     pub task_key: String,
-    /// As people know it.
+    /// The display name.
     #[serde(default)]
     pub task_name: Option<String>,
     pub worker: Option<WorkerId>,
     pub question: String,
     pub status: RequestStatus,
-    /// Absent while it waits.
+    /// Absent while it is open.
     pub end: Option<QuestionEnd>,
 }
 
@@ -71,8 +71,8 @@ impl Questions {
         }
     }
 
-    /// Whoever wants messages in one state wants messages.
-    pub fn view(&self, board: &Board, wanted: &Wanted) -> Vec<QuestionView> {
+    /// A filter by message status excludes questions.
+    pub fn view(&self, board: &Board, wanted: &MessageFilter) -> Vec<QuestionView> {
         let is_wanted = |it: &&QuestionView| {
             wanted.status.is_none()
                 && wanted.plan.is_none_or(|plan| it.plan == plan)

@@ -1,22 +1,22 @@
-//! Joins messages with the names of what they are about, and measures them.
+//! Joins messages with display names, and measures their delivery.
 
-use super::{Messages, QuestionView, Row, Wanted};
+use super::{MessageFilter, Messages, QuestionView, Row};
 use crate::{board::Board, plain};
 use pitcrew_model::{Message, MessageStatus, Party, Priority, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Messages that a view lists; the newest ones.
+/// The most messages in a view; the newest ones.
 const LISTED_MAX: usize = 2_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessagesView {
-    /// Oldest first; of very many only the newest.
+    /// Oldest first; only the newest if there are many.
     pub messages: Vec<MessageView>,
-    /// How many there are of this kind.
+    /// The number of all matching messages.
     pub count: u64,
     pub metrics: MessageMetrics,
-    /// What agents asked a person; oldest first, of very many only the newest.
+    /// The questions to a person; oldest first, only the newest if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<QuestionView>,
 }
@@ -26,34 +26,34 @@ pub struct MessageView {
     pub message: Message,
     pub plan_name: String,
     pub task_key: String,
-    /// As people know it: `subtask-4 look at the tests`.
+    /// The display name: `subtask-4 look at the tests`.
     #[serde(default)]
     pub task_name: String,
     pub status: MessageStatus,
     pub queued_at: Timestamp,
     pub delivered_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
-    /// Turns that it was in.
+    /// The number of turns with it in the prompt.
     pub tries_count: u32,
     pub reader: Option<WorkerId>,
-    /// Why it is where it is, where that is not plain.
+    /// Why it has this status, unless that is obvious.
     pub reason: String,
 }
 
-/// How the queue does. Of messages to workers: the others are read at once.
+/// Metrics of the queues of workers. Other parties read at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageMetrics {
-    /// What waits, by priority.
+    /// Queued messages by priority.
     pub depth: BTreeMap<Priority, u64>,
     pub counts: BTreeMap<MessageStatus, u64>,
-    /// From being sent to being in a prompt.
-    pub wait: Took,
-    /// From being in a prompt to the end of that turn.
-    pub processing: Took,
+    /// From sending to the prompt.
+    pub wait: DurationStats,
+    /// From the prompt to the end of that turn.
+    pub processing: DurationStats,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Took {
+pub struct DurationStats {
     pub count: u64,
     pub p50_ms: u64,
     pub p99_ms: u64,
@@ -61,7 +61,7 @@ pub struct Took {
 }
 
 impl Messages {
-    pub fn view(&self, board: &Board, wanted: &Wanted) -> MessagesView {
+    pub fn view(&self, board: &Board, wanted: &MessageFilter) -> MessagesView {
         let rows: Vec<&Row> = self.rows.values().filter(|it| it.is_wanted(wanted)).collect();
         let newest = &rows[rows.len().saturating_sub(LISTED_MAX)..];
         MessagesView {
@@ -74,7 +74,7 @@ impl Messages {
 }
 
 impl Row {
-    fn is_wanted(&self, wanted: &Wanted) -> bool {
+    fn is_wanted(&self, wanted: &MessageFilter) -> bool {
         let of = |it: WorkerId| {
             let party = Party::Worker(it);
             self.message.from == party || self.message.to == party || self.reader == Some(it)
@@ -122,12 +122,12 @@ fn metrics(rows: &[&Row]) -> MessageMetrics {
             processings.push(ended_at.since(delivered_at));
         }
     }
-    metrics.wait = Took::of(waits);
-    metrics.processing = Took::of(processings);
+    metrics.wait = DurationStats::of(waits);
+    metrics.processing = DurationStats::of(processings);
     metrics
 }
 
-impl Took {
+impl DurationStats {
     fn of(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
         let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1));

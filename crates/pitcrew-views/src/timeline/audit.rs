@@ -1,6 +1,6 @@
-//! One line for each operation and decision, for whoever has to know who did what to whom.
+//! One line for each operation and decision: actor, action and target.
 //!
-//! Its kinds are the words of the journal, so that nothing has to be told twice.
+//! The kinds are those of the journal.
 
 use super::line::{About, line};
 use crate::{Board, plain};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What only says that somebody is alive.
+/// Events that are only signs of life.
 const NO_OPERATION: [&str; 2] = ["activity_noted", "usage_noted"];
-/// What is told by columns of their own.
-const TOLD: [&str; 9] =
+/// Fields with a column of their own.
+const COLUMN_FIELDS: [&str; 9] =
     ["type", "result", "effect", "actor", "plan", "task", "attempt", "worker", "request"];
 
-/// Who did what to whom.
+/// One operation or decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditLine {
     pub seq: Seq,
     pub at: Timestamp,
     pub actor: Actor,
-    /// The word of the journal: `task_moved`, `request_moved`, `work_collected`.
+    /// The kind in the journal: `task_moved`, `request_moved`, `work_collected`.
     pub kind: String,
     pub plan: Option<PlanId>,
     pub task: Option<TaskId>,
-    /// Whom it was done to, as people know it.
+    /// The display name of the target.
     pub target: String,
     pub context: String,
 }
@@ -39,11 +39,11 @@ impl fmt::Display for AuditLine {
     }
 }
 
-/// The line of an entry; absent where nobody did or decided anything.
+/// Returns the line of an entry; absent if it is no operation or decision.
 pub fn audit(board: &Board, entry: &Entry) -> Option<AuditLine> {
     let event = serde_json::to_value(&entry.event).expect("an event is plain data");
     let Value::Object(mut fields) = event else { unreachable!("an event has a type") };
-    // The end of an effect is told by what came of it.
+    // The result says more than the end of the effect.
     if let Some(Value::Object(result)) = fields.remove("result") {
         fields = result;
     }
@@ -84,10 +84,11 @@ fn about(fields: &Map<String, Value>) -> About {
         .unwrap_or(About::Workspace)
 }
 
-/// What else is known of it.
+/// Returns the remaining fields.
 fn rest(fields: &Map<String, Value>) -> String {
     let is_empty = |it: &Value| it.is_null() || it == "" || it == &Value::Array(Vec::new());
-    let rest = fields.iter().filter(|(key, it)| !TOLD.contains(&key.as_str()) && !is_empty(it));
+    let rest =
+        fields.iter().filter(|(key, it)| !COLUMN_FIELDS.contains(&key.as_str()) && !is_empty(it));
     let words = rest.map(|(key, value)| match value {
         Value::String(text) => format!("{key}={text}"),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {

@@ -1,7 +1,7 @@
-//! What is said of each event.
+//! The text of each event.
 
 use super::{
-    line::{About, Said},
+    line::{About, LineDraft},
     messages, queries, results,
 };
 use crate::{
@@ -16,7 +16,7 @@ use pitcrew_model::{
 use std::fmt::Display;
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
-pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
+pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
     let said = match &entry.event {
         Event::AgentsMaxSet { count } => slots(*count),
         Event::PlanCreated { plan, status, actor, .. } => {
@@ -46,7 +46,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by_us(About::Workspace, held(backend, *until, entry.at, reason))
         }
         Event::BackendReleased { backend, actor } => {
-            by(*actor, About::Workspace, format!("{} may be used again", plain::line(backend)))
+            by(*actor, About::Workspace, format!("{} is available again", plain::line(backend)))
         }
         Event::WorkerMoved { worker, from, to, reason } => {
             worker_moved(*worker, *from, *to, reason)?
@@ -81,7 +81,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         }
         Event::AccessBlocked { worker, access, path, .. } => {
             let path = plain::line(path);
-            by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its zone"))
+            by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its region"))
         }
         Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
         Event::SandboxApplied { sandbox } => {
@@ -103,11 +103,12 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         Event::GrantRevoked { grant, actor } => {
             by(*actor, About::Workspace, format!("{grant} revoked"))
         }
-        Event::AgentGroupCreated { parent, tasks, .. } => {
-            by_us(About::Attempt(*parent), format!("handed out together: {}", SubtaskNames(tasks)))
-        }
+        Event::AgentGroupCreated { parent, tasks, .. } => by_us(
+            About::Attempt(*parent),
+            format!("sub-tasks created together: {}", SubtaskNames(tasks)),
+        ),
         Event::StandaloneSpawned { plan, tasks, .. } => {
-            by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks handed out", tasks.len()))
+            by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks created", tasks.len()))
         }
         Event::LandingMoved { plan, from, to, reason, actor } => {
             by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
@@ -136,11 +137,11 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by(Actor::Worker(*worker), About::Worker(*worker), text)
         }
         Event::QueryRouted { query, worker, owner, .. } => {
-            by_us(About::Worker(*worker), format!("{query} is put to {owner}"))
+            by_us(About::Worker(*worker), format!("{query} goes to {owner}"))
         }
         Event::QueryEnded { query, worker, outcome, tokens_spent, tokens_saved, .. } => {
-            let told = queries::ended(*query, *outcome, *tokens_spent, *tokens_saved);
-            by_us(About::Worker(*worker), told)
+            let text = queries::ended(*query, *outcome, *tokens_spent, *tokens_saved);
+            by_us(About::Worker(*worker), text)
         }
         Event::QueryAnsweredLate { query, worker, owner, .. } => {
             by(Actor::Worker(*owner), About::Worker(*worker), format!("{query} answered late"))
@@ -149,7 +150,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
             by_us(About::Workspace, "the limits of queries have changed")
         }
         Event::EffectEnded { result, .. } => results::say(board, result)?,
-        // What follows from these, or what they follow from, is told by another one.
+        // These are described by another event.
         Event::TaskAdded { .. }
         | Event::ClientCallTaken { .. }
         | Event::AgentGroupMemberCompleted { .. }
@@ -178,19 +179,19 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
     Some(said)
 }
 
-fn by(actor: Actor, about: About, text: impl Into<String>) -> Said {
-    Said::new(actor, about, text)
+fn by(actor: Actor, about: About, text: impl Into<String>) -> LineDraft {
+    LineDraft::new(actor, about, text)
 }
 
-fn by_us(about: About, text: impl Into<String>) -> Said {
+fn by_us(about: About, text: impl Into<String>) -> LineDraft {
     by(Actor::Orchestrator, about, text)
 }
 
 fn handed_out(task: TaskId, spec: &TaskSpec) -> String {
-    format!("hands {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
+    format!("delegates {} to {}: {}", SubtaskName(task), spec.agent, plain::line(&spec.key))
 }
 
-fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> Said {
+fn asked(request: RequestId, worker: Option<WorkerId>, kind: &RequestKind) -> LineDraft {
     let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
     by(actor, About::Request(request), format!("{request}: {}", inbox::title(kind)))
 }
@@ -204,19 +205,23 @@ fn about(scope: BudgetScope) -> About {
 
 fn held(backend: &str, until: Timestamp, now: Timestamp, reason: &str) -> String {
     let (backend, until, reason) = (plain::line(backend), clock(until, now), plain::line(reason));
-    format!("the limit of {backend} is used up until {until}: {reason}")
+    format!("{backend} has reached a provider limit until {until}: {reason}")
 }
 
-fn worked_on(worker: WorkerId, away_ms: u64) -> Said {
+fn worked_on(worker: WorkerId, away_ms: u64) -> LineDraft {
     let away = duration(away_ms);
-    by_us(About::Worker(worker), format!("its agent worked on while nobody was there, for {away}"))
+    by_us(
+        About::Worker(worker),
+        format!("its agent kept running without an orchestrator for {away}"),
+    )
 }
 
 fn exited(exit: &Exit) -> String {
     if exit.is_lost() {
-        return "its agent was lost: the machine went down, or nobody came back in time".into();
+        return "its agent was lost: the machine went down, or no orchestrator came back in time"
+            .into();
     }
-    format!("its agent ended by itself: {exit}")
+    format!("its agent exited by itself: {exit}")
 }
 
 fn moved(from: &impl Display, to: &impl Display, reason: &str) -> String {
@@ -247,7 +252,7 @@ fn task_moved(
         | Reason::Cancelled
         | Reason::Accepted => plain::line(&reason.to_string()),
     };
-    // The words were cut already; cutting them again would lose the wait.
+    // The text is already short; cutting it again would lose the wait.
     if words.is_empty() { format!("{from} -> {to}") } else { format!("{from} -> {to} ({words})") }
 }
 
@@ -258,37 +263,37 @@ fn retry(freshness: Freshness) -> &'static str {
     }
 }
 
-/// Starting and ending are told by the task; parking and going on are told only here.
+/// The lines of the task describe start and end, so only parking and resuming are shown here.
 fn worker_moved(
     worker: WorkerId,
     from: WorkerStatus,
     to: WorkerStatus,
     reason: &str,
-) -> Option<Said> {
-    let told = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
-    if !told {
+) -> Option<LineDraft> {
+    let is_shown = to.is_parked() || from.is_parked() && to == WorkerStatus::Running;
+    if !is_shown {
         return None;
     }
     Some(by_us(About::Worker(worker), format!("{worker} {}", moved(&from, &to, reason))))
 }
 
-fn slots(count: u32) -> Said {
+fn slots(count: u32) -> LineDraft {
     by(Actor::Person, About::Workspace, format!("max_agents is {count}"))
 }
 
-fn turn(worker: WorkerId, cause: &TurnCause) -> Option<Said> {
+fn turn(worker: WorkerId, cause: &TurnCause) -> Option<LineDraft> {
     let text = match cause {
         TurnCause::Start => return None,
-        TurnCause::Reminder => "reminded to say that it is done",
+        TurnCause::Reminder => "reminded to report completion",
         TurnCause::Answer { .. } => "gets the answer",
-        TurnCause::Resumed | TurnCause::QuotaOver => "goes on",
+        TurnCause::Resumed | TurnCause::QuotaOver => "continues",
         TurnCause::Results => "its sub-tasks have ended",
         TurnCause::Messages => "gets its messages",
     };
     Some(by_us(About::Worker(worker), text))
 }
 
-fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> Said {
+fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> LineDraft {
     let word = match claim {
         Claim::Success => "done",
         Claim::Partial => "partly done",
@@ -312,7 +317,7 @@ fn decided(request: RequestId, status: RequestStatus, text: Option<&str>) -> Str
     }
 }
 
-/// What a grant is about, in one line.
+/// Describes a grant in one line.
 fn granted(grant: &Grant) -> String {
     let actions: Vec<&str> = grant.actions.iter().map(Action::name).collect();
     let paths = grant.paths.iter().chain(&grant.outside).map(|it| plain::line(it));
@@ -321,7 +326,7 @@ fn granted(grant: &Grant) -> String {
     format!("{} for {}, {}", actions.join(", "), what.join(" "), grant.reach)
 }
 
-/// Which rule says no, and what could be done about it.
+/// Describes the rule that denied an action, and what can be done.
 pub(crate) fn denied(title: &str, action: &Action, rule: &RuleSource) -> String {
     format!("`{}` is refused: {}", plain::line(title), plain::line(&rule.denies(action)))
 }

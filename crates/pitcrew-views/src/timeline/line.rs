@@ -6,16 +6,16 @@ use pitcrew_model::{Actor, AttemptId, Entry, PlanId, RequestId, Seq, TaskId, Tim
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What happened, in words.
+/// A line of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub seq: Seq,
     pub at: Timestamp,
-    /// Who caused it.
+    /// The actor.
     pub actor: Actor,
     pub plan: Option<PlanId>,
     pub task: Option<TaskId>,
-    /// Whom it happened to, as people know it: `task-3 core-types`.
+    /// The display name of the subject: `task-3 core-types`.
     pub subject: String,
     pub text: String,
 }
@@ -27,7 +27,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// The line of an entry; absent where only the machine cares.
+/// Returns the line of an entry; absent if it does not matter to people.
 pub fn line(board: &Board, entry: &Entry) -> Option<Line> {
     let said = events::say(board, entry)?;
     let subject = said.about.resolve(board);
@@ -42,8 +42,8 @@ pub fn line(board: &Board, entry: &Entry) -> Option<Line> {
     })
 }
 
-/// What is said of an entry, before names are known.
-pub(super) struct Said {
+/// The text of an entry, before names are resolved.
+pub(super) struct LineDraft {
     pub actor: Actor,
     pub about: About,
     pub text: String,
@@ -65,7 +65,7 @@ pub(super) struct Subject {
     pub name: String,
 }
 
-impl Said {
+impl LineDraft {
     pub fn new(actor: Actor, about: About, text: impl Into<String>) -> Self {
         Self { actor, about, text: text.into() }
     }

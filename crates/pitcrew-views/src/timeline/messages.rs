@@ -1,10 +1,10 @@
-//! Words between workers, people and the orchestrator.
+//! Messages between workers, people and the orchestrator.
 
-use super::line::{About, Said};
+use super::line::{About, LineDraft};
 use crate::plain;
 use pitcrew_model::{Actor, Message, MessageId, MessageKind, MessageStatus, Party, TaskId};
 
-pub fn queued(message: &Message) -> Said {
+pub fn queued(message: &Message) -> LineDraft {
     let (actor, about) = match message.from {
         Party::Worker(worker) => (Actor::Worker(worker), About::Worker(worker)),
         Party::Person | Party::Client => (Actor::Person, About::Task(message.context.task)),
@@ -17,15 +17,20 @@ pub fn queued(message: &Message) -> Said {
         (Party::Orchestrator, MessageKind::StatusUpdate) => words,
         (to, kind) => format!("{} to {to}, {kind}: {words}", message.id),
     };
-    Said::new(actor, about, text)
+    LineDraft::new(actor, about, text)
 }
 
-/// Only what did not come to its end.
-pub fn moved(message: MessageId, task: TaskId, to: MessageStatus, reason: &str) -> Option<Said> {
+/// Describes only messages that were not processed.
+pub fn moved(
+    message: MessageId,
+    task: TaskId,
+    to: MessageStatus,
+    reason: &str,
+) -> Option<LineDraft> {
     match to {
         MessageStatus::Dead | MessageStatus::Expired => {
             let text = format!("{message} was not read: {}", plain::line(reason));
-            Some(Said::new(Actor::Orchestrator, About::Task(task), text))
+            Some(LineDraft::new(Actor::Orchestrator, About::Task(task), text))
         }
         MessageStatus::Queued | MessageStatus::Delivered | MessageStatus::Processed => None,
     }

@@ -1,9 +1,9 @@
-//! Questions about code of others.
+//! Queries about code outside a worker's region.
 
 use pitcrew_model::{QueryId, QueryOutcome};
 use std::fmt::Write;
 
-/// How it came to its end, and what it has cost and spared.
+/// Describes the end of a query, its cost and its savings.
 pub fn ended(query: QueryId, outcome: QueryOutcome, spent: u64, saved: u64) -> String {
     let mut text = format!("{query} {outcome}");
     if spent > 0 {

@@ -1,6 +1,6 @@
-//! What is said of the end of an effect.
+//! The text of the results of effects.
 
-use super::line::{About, Said};
+use super::line::{About, LineDraft};
 use crate::{Board, plain, words::counted};
 use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason,
@@ -8,11 +8,11 @@ use pitcrew_model::{
 };
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of result")]
-pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
+pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
     let (about, text) = match result {
         EffectResult::PlanPrepared { plan, base } => (About::Plan(*plan), prepared(base)),
         EffectResult::PlanNotPrepared { plan, failure } => {
-            (About::Plan(*plan), format!("cannot begin: {}", one_line(failure)))
+            (About::Plan(*plan), format!("cannot start: {}", one_line(failure)))
         }
         EffectResult::BaseChecked { plan, checks } => (About::Plan(*plan), base(checks)),
         EffectResult::CheckoutPrepared { attempt, notes, .. } => {
@@ -66,17 +66,17 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
             (About::Attempt(*attempt), format!("snapshots not dropped: {}", plain::line(reason)))
         }
         EffectResult::VaultTidied { packed_count } if *packed_count > 0 => {
-            (About::Workspace, format!("the vault is tidied: {packed_count} objects packed"))
+            (About::Workspace, format!("the vault was repacked: {packed_count} objects"))
         }
         EffectResult::VaultNotTidied { reason } => {
-            (About::Workspace, format!("the vault was not tidied: {}", plain::line(reason)))
+            (About::Workspace, format!("the vault was not repacked: {}", plain::line(reason)))
         }
-        // One that its attempt did not wait for any more is nobody's loss.
+        // A result that its attempt no longer waits for does not matter.
         EffectResult::SnapshotNotTaken { attempt, reason } => {
             board.attempt(*attempt).filter(|it| it.outcome.is_none())?;
             (About::Attempt(*attempt), format!("no snapshot was taken: {}", plain::line(reason)))
         }
-        // What follows from these is told by an event of its own.
+        // The consequences of these are separate events.
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
         | EffectResult::SnapshotUnchanged { .. }
@@ -87,13 +87,13 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<Said> {
         | EffectResult::OracleAnswered { .. }
         | EffectResult::AttemptFailed { .. } => return None,
     };
-    Some(Said::new(Actor::Orchestrator, about, text))
+    Some(LineDraft::new(Actor::Orchestrator, about, text))
 }
 
-/// Without its place: a person goes to a copy of it.
+/// Without the path, because people use a copy.
 fn checkout(notes: &[String]) -> String {
     let notes = notes.iter().map(|it| plain::line(it));
-    let said: Vec<String> = ["its checkout is made".to_owned()].into_iter().chain(notes).collect();
+    let said: Vec<String> = ["its checkout is ready".to_owned()].into_iter().chain(notes).collect();
     said.join("; ")
 }
 
@@ -122,11 +122,11 @@ fn base(checks: &[CheckResult]) -> String {
     if red.is_empty() {
         format!("the base is green ({})", counted(checks.len() as u64, "check"))
     } else {
-        format!("already red on the base: {}", plain::line(&red.join(", ")))
+        format!("already fails on the base: {}", plain::line(&red.join(", ")))
     }
 }
 
-/// A turn that ended in the ordinary way says nothing of the task.
+/// A normal end of a turn says nothing about the task.
 fn odd_end(stop: &StopReason) -> Option<String> {
     match stop {
         StopReason::EndTurn | StopReason::Cancelled => None,

@@ -1,4 +1,4 @@
-//! Who did what to whom.
+//! The audit log.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -45,9 +45,10 @@ fn every_operation_and_decision_is_a_line() {
     journal.result(EffectResult::WorkSaved { attempt, commit: Some(commit('c')) });
     let freshness = Freshness::Fresh;
     journal.push(Event::RetryGranted { task: TaskId(1), freshness, actor: Actor::Person });
-    // In which order the keys of a whole value stand is not ours to say.
+    // The order of keys in a JSON value is unspecified.
     let known = |line: String| line.split(" spec=").next().unwrap_or_default().to_owned();
-    let told: Vec<String> = lines(&journal).iter().map(|it| known(it.to_string()) + "\n").collect();
+    let lines_shown: Vec<String> =
+        lines(&journal).iter().map(|it| known(it.to_string()) + "\n").collect();
     expect![[r#"
         person       plan_created         plan-1 demo: created, draft
         person       plan_moved           plan-1 demo: draft -> awaiting_approval
@@ -57,7 +58,7 @@ fn every_operation_and_decision_is_a_line() {
         orchestrator task_moved           task-1 core: pending -> queued
         orchestrator task_moved           task-1 core: queued -> starting (a slot is free)
         orchestrator attempt_opened       task-1 core: attempt 1 by worker-1 from aaaaaaaaaa
-        orchestrator checkout_prepared    task-1 core: its checkout is made
+        orchestrator checkout_prepared    task-1 core: its checkout is ready
         orchestrator worker_moved         task-1 core: from=created to=starting
         orchestrator agent_start_asked    task-1 core
         orchestrator agent_ready          task-1 core: agent `tester` is ready
@@ -72,7 +73,7 @@ fn every_operation_and_decision_is_a_line() {
         orchestrator save_asked           task-1 core
         orchestrator work_saved           task-1 core: its work is saved as cccccccccc
         person       retry_granted        task-1 core: one more attempt, from the integration head
-    "#]].assert_eq(&told.concat());
+    "#]].assert_eq(&lines_shown.concat());
     let answer = lines(&journal).into_iter().find(|it| it.kind == "request_moved").expect("it");
     assert_eq!(
         (answer.plan, answer.task, answer.actor),

@@ -1,4 +1,4 @@
-//! What stands where, and why.
+//! The board: statuses and reasons.
 
 use crate::journal::{Journal, PLAN, base, commit, head, render, spec};
 use expect_test::expect;
@@ -10,7 +10,7 @@ use pitcrew_model::{
 };
 use pitcrew_views::{BaseCheck, RegionView, Scope};
 
-/// S1-010, S1-012: what a plan and a task tell.
+/// S1-010, S1-012: the fields of a plan and a task.
 #[test]
 fn a_task_waits_for_its_dependencies_by_name() {
     let mut journal = Journal::active();
@@ -20,7 +20,7 @@ fn a_task_waits_for_its_dependencies_by_name() {
     journal.start(1, 1, 1);
     expect![[r#"
         plan-1 demo: active {Pending: 2, Starting: 1}
-          task-1 core: starting by worker-1: its checkout is being made
+          task-1 core: starting by worker-1: its checkout is being created
           task-2 api: pending by -: waits for task-1 core
           task-3 ui: pending by -: waits for task-1 core, task-2 api
           worker-1 on task-1: created
@@ -36,12 +36,12 @@ fn a_task_waits_for_its_dependencies_by_name() {
     assert_eq!((task.key.as_str(), task.prompt.as_str()), ("ui", "Do ui."));
     assert_eq!((task.agent.as_str(), task.plan), ("claude:agent", PLAN));
     assert_eq!(task.depends_on, [TaskId(1), TaskId(2)]);
-    assert_eq!(task.worker, None, "nobody works on it yet");
+    assert_eq!(task.worker, None, "it has no worker yet");
     assert_eq!(view.task(TaskId(1)).expect("the task").worker, Some(WorkerId(1)));
 }
 
 #[test]
-fn a_task_whose_dependency_failed_says_which() {
+fn a_task_names_its_failed_dependency() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[1]);
@@ -52,7 +52,7 @@ fn a_task_whose_dependency_failed_says_which() {
     journal.move_task(2, TaskStatus::Pending, TaskStatus::Blocked, reason);
     expect![[r#"
         plan-1 demo: active {Blocked: 1, Failed: 1}
-          task-1 core: failed by -: no completion: two turns ended without it
+          task-1 core: failed by -: no completion: two turns ended without a report
           task-2 api: blocked by -: task-1 core is failed
           worker-1 on task-1: failed
     "#]]
@@ -60,7 +60,7 @@ fn a_task_whose_dependency_failed_says_which() {
 }
 
 #[test]
-fn a_task_that_failed_for_now_says_when_it_goes_on() {
+fn a_task_in_its_back_off_says_when_it_continues() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.start(1, 1, 1);
@@ -101,7 +101,7 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
     }
     expect![[r#"
         plan-1 demo: active {Queued: 3, Starting: 1}
-          task-1 t1: starting by worker-1: its checkout is being made
+          task-1 t1: starting by worker-1: its checkout is being created
           task-2 t2: queued by -: waits for the region of task-1 t1
           task-3 t3: queued by -: is about to be started
           task-4 t4: queued by -: is about to be started
@@ -111,7 +111,7 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
     journal.push(Event::AgentsMaxSet { count: 1 });
     expect![[r#"
         plan-1 demo: active {Queued: 3, Starting: 1}
-          task-1 t1: starting by worker-1: its checkout is being made
+          task-1 t1: starting by worker-1: its checkout is being created
           task-2 t2: queued by -: waits for the region of task-1 t1
           task-3 t3: queued by -: waits for a slot: 1 of 1 are taken
           task-4 t4: queued by -: waits for a slot: 1 of 1 are taken
@@ -121,7 +121,7 @@ fn a_queued_task_says_whether_it_waits_for_a_slot_or_a_region() {
 }
 
 #[test]
-fn nobody_waits_for_a_path_that_everybody_shares() {
+fn shared_paths_are_nothing_to_wait_for() {
     let mut journal = Journal::default();
     let shared = vec![RepoPath::parse_prefix("core").expect("a path")];
     journal.plan(PLAN, PlanHead { shared, ..head("demo") });
@@ -134,7 +134,7 @@ fn nobody_waits_for_a_path_that_everybody_shares() {
 }
 
 #[test]
-fn a_plan_that_does_not_run_holds_its_tasks() {
+fn a_plan_that_does_not_run_stops_its_tasks() {
     let mut journal = Journal::default();
     let manual = PlanHead { deploy: Deploy::Manual, ..head("demo") };
     let actor = Actor::Person;
@@ -168,7 +168,7 @@ fn a_plan_that_does_not_run_holds_its_tasks() {
 }
 
 #[test]
-fn a_running_task_tells_its_steps() {
+fn a_running_task_shows_its_step() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     let mut steps = Vec::new();
@@ -205,16 +205,16 @@ fn a_running_task_tells_its_steps() {
     journal.move_task(1, TaskStatus::Integrating, TaskStatus::Completed, Reason::Progress);
     note(&journal);
     expect![[r#"
-        starting: its checkout is being made
+        starting: its checkout is being created
         starting: its agent starts
         running: -
         running: waits for a permission: request-1
-        running: waits for a slot to go on
+        running: waits for a slot to continue
         running: -
         verifying: its work is being collected
         verifying: waits for its turn to be merged
         verifying: the checks run on the merged tree
-        integrating: the integration branch takes it in
+        integrating: its work is being integrated
         completed: -
     "#]]
     .assert_eq(&(steps.join("\n") + "\n"));
@@ -256,7 +256,7 @@ fn active_sessions_are_those_of_live_workers() {
     assert_eq!(journal.board.live_workers_count(), 1);
 }
 
-/// S0-020: who owns which part of the repository, by whole path components.
+/// S0-020: the owners of regions, by whole path components.
 #[test]
 fn a_region_belongs_to_the_live_worker_of_its_task() {
     let mut journal = Journal::active();
@@ -278,7 +278,7 @@ fn a_region_belongs_to_the_live_worker_of_its_task() {
     );
 }
 
-/// S0-009: what a run cost is known, per task and per plan.
+/// S0-009: the usage of a run is known, per task and per plan.
 #[test]
 fn usage_is_summed_over_turns_attempts_and_tasks() {
     let mut journal = Journal::active();
@@ -298,7 +298,7 @@ fn usage_is_summed_over_turns_attempts_and_tasks() {
 }
 
 #[test]
-fn the_fate_of_a_checkout_is_told() {
+fn the_end_of_a_checkout_is_shown() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.start(1, 1, 1);
@@ -338,7 +338,7 @@ fn the_checks_of_the_base_are_known() {
 }
 
 #[test]
-fn a_plan_that_is_settled_is_shown_only_on_request_or_as_the_newest() {
+fn a_settled_plan_is_shown_only_on_request_or_as_the_newest() {
     let mut journal = Journal::active();
     land(&mut journal);
     let shown = |journal: &Journal, scope| {
@@ -370,7 +370,7 @@ fn times_are_those_of_the_entries() {
 }
 
 #[test]
-fn what_cannot_be_placed_changes_nothing() {
+fn entries_that_do_not_fit_change_nothing() {
     let mut journal = Journal::active();
     let before = render(&journal.view());
     journal.start(9, 9, 1);
@@ -441,7 +441,7 @@ fn land(journal: &mut Journal) {
 }
 
 #[test]
-fn what_a_worker_does_is_shown_while_it_lives_and_the_journal_speaks_after() {
+fn live_activity_is_shown_until_the_worker_ends() {
     let mut journal = Journal::active();
     journal.task(1, "t1", "core", &[]);
     journal.start(1, 1, 1);

@@ -1,4 +1,4 @@
-//! What waits for a person.
+//! The inbox.
 
 use crate::journal::{Journal, PLAN, commit, spec};
 use expect_test::expect;
@@ -19,7 +19,7 @@ fn json(value: &impl serde::Serialize) -> String {
 }
 
 #[test]
-fn a_plan_is_approved_with_everything_it_executes_in_sight() {
+fn a_plan_request_shows_everything_it_executes() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     let prompt = "Format.".to_owned();
@@ -29,7 +29,7 @@ fn a_plan_is_approved_with_everything_it_executes_in_sight() {
     journal.push(Event::TaskAdded { plan: PLAN, task, spec: command, depends_on });
     journal.ask(1, None, RequestKind::PlanExecution);
     let view = journal.inbox.view(&journal.board);
-    assert_eq!((view.open.len(), view.open[0].title.as_str()), (1, "may the plan be executed?"));
+    assert_eq!((view.open.len(), view.open[0].title.as_str()), (1, "run this plan?"));
     expect![[r#"
         {
           "kind": "plan_execution",
@@ -85,7 +85,7 @@ fn a_plan_is_approved_with_everything_it_executes_in_sight() {
 }
 
 #[test]
-fn a_merge_is_approved_knowing_what_is_missing_from_it() {
+fn a_landing_request_shows_missing_tasks() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[]);

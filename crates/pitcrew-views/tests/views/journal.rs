@@ -1,4 +1,4 @@
-//! Builds journals by hand, as short as a test can read.
+//! Builds short journals by hand.
 
 use pitcrew_model::{
     Actor, AgentRef, AttemptId, CommitId, Deploy, EffectId, EffectResult, Effort, Entry, Event,
@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 pub const PLAN: PlanId = PlanId(1);
 
-/// A journal that grows by one entry a second, and what was folded from it.
+/// A journal that grows by one entry a second, and its read models.
 #[derive(Default)]
 pub struct Journal {
     pub board: Board,
@@ -72,7 +72,8 @@ impl Journal {
         self.push(Event::WorkerMoved { worker, from, to, reason });
     }
 
-    /// The task is queued, gets a slot and an attempt. Worker and attempt have the same number.
+    /// The task is queued, gets a slot and an attempt. A worker and its attempt have the same
+    /// number.
     pub fn start(&mut self, task: u64, attempt: u64, number: u32) {
         self.move_task(task, TaskStatus::Pending, TaskStatus::Queued, Reason::Progress);
         self.move_task(task, TaskStatus::Queued, TaskStatus::Starting, Reason::SlotFree);
@@ -86,7 +87,7 @@ impl Journal {
         });
     }
 
-    /// The checkout is made and the agent has its first turn.
+    /// The checkout is created and the agent has its first turn.
     pub fn run(&mut self, task: u64, attempt: u64) {
         let path = format!("/w/task-{task}");
         self.result(EffectResult::CheckoutPrepared {
@@ -188,7 +189,7 @@ pub fn spec(key: &str, region: &str) -> TaskSpec {
     }
 }
 
-/// The board as text: only what a reader of a test wants to compare.
+/// Renders the board as text: only what tests compare.
 pub fn render(view: &BoardView) -> String {
     let mut text = String::new();
     for plan in &view.plans {

@@ -1,4 +1,4 @@
-//! Transcripts: events in, what a person would see out.
+//! Transcripts: events in, displayed text out.
 mod journal;
 mod board;
 mod inbox;

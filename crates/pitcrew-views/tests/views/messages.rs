@@ -1,11 +1,11 @@
-//! The history of messages and what is measured of it.
+//! The history and the metrics of messages.
 
 use crate::journal::{Journal, PLAN};
 use pitcrew_model::{
     Event, Message, MessageContext, MessageId, MessageKind, MessageStatus, Party, PlanId, Priority,
     TaskId, WorkerId,
 };
-use pitcrew_views::{Messages, MessagesView, WantedMessages};
+use pitcrew_views::{MessageFilter, Messages, MessagesView};
 
 fn send(journal: &mut Journal, number: u64, from: Party, to: Party, priority: Priority) {
     let context = MessageContext {
@@ -37,7 +37,7 @@ fn moved(journal: &mut Journal, number: u64, from: MessageStatus, to: MessageSta
     journal.push(Event::MessageMoved { message, task, from, to, reader, reason: String::new() });
 }
 
-fn view(journal: &Journal, wanted: &WantedMessages) -> MessagesView {
+fn view(journal: &Journal, wanted: &MessageFilter) -> MessagesView {
     let mut messages = Messages::default();
     journal.entries.iter().for_each(|it| messages.fold(it));
     messages.view(&journal.board, wanted)
@@ -55,7 +55,7 @@ fn messages_are_listed_and_measured() {
     moved(&mut journal, 3, MessageStatus::Queued, MessageStatus::Processed);
     moved(&mut journal, 1, MessageStatus::Queued, MessageStatus::Delivered);
     moved(&mut journal, 1, MessageStatus::Delivered, MessageStatus::Processed);
-    let all = view(&journal, &WantedMessages::default());
+    let all = view(&journal, &MessageFilter::default());
     assert_eq!((all.count, all.messages.len()), (3, 3));
     let first = &all.messages[0];
     assert_eq!((first.task_key.as_str(), first.plan_name.as_str()), ("core", "demo"));
@@ -65,14 +65,14 @@ fn messages_are_listed_and_measured() {
     // An entry a second: sent, two more, read by the orchestrator, delivered, processed.
     assert_eq!((metrics.wait.count, metrics.wait.p50_ms, metrics.wait.max_ms), (1, 4_000, 4_000));
     assert_eq!(metrics.processing.max_ms, 1_000);
-    let numbers = |wanted: &WantedMessages| -> Vec<u64> {
+    let numbers = |wanted: &MessageFilter| -> Vec<u64> {
         view(&journal, wanted).messages.iter().map(|it| it.message.id.0).collect()
     };
-    let of_worker = WantedMessages { worker: Some(WorkerId(1)), ..WantedMessages::default() };
+    let of_worker = MessageFilter { worker: Some(WorkerId(1)), ..MessageFilter::default() };
     assert_eq!(numbers(&of_worker), [1, 3]);
     let queued = MessageStatus::Queued;
-    let queued = WantedMessages { status: Some(queued), ..WantedMessages::default() };
+    let queued = MessageFilter { status: Some(queued), ..MessageFilter::default() };
     assert_eq!(numbers(&queued), [2]);
-    let other = WantedMessages { plan: Some(PlanId(9)), ..WantedMessages::default() };
+    let other = MessageFilter { plan: Some(PlanId(9)), ..MessageFilter::default() };
     assert!(numbers(&other).is_empty());
 }

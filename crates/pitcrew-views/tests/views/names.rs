@@ -1,4 +1,4 @@
-//! Names of other vocabularies.
+//! Names in other vocabularies.
 
 use crate::journal::{Journal, PLAN};
 use expect_test::expect;
@@ -15,7 +15,7 @@ fn subtask_state(journal: &Journal) -> &'static str {
     names::subtask_state(&journal.view().tasks[0])
 }
 
-/// S0-053: every name of a run, from our statuses.
+/// S0-053: every name of a run.
 #[test]
 fn a_plan_has_a_name_as_a_run() {
     let mut journal = Journal::active();
@@ -81,7 +81,7 @@ fn a_task_has_a_name_within_a_run() {
     }
 }
 
-/// S1-011, S1-013: our own names include those of an editor's extension.
+/// S1-011, S1-013: our names include those of an editor extension.
 #[test]
 fn plans_and_tasks_need_no_other_names() {
     let plans: BTreeSet<String> = PlanStatus::ALL.iter().map(ToString::to_string).collect();
@@ -94,7 +94,7 @@ fn plans_and_tasks_need_no_other_names() {
     }
 }
 
-/// Every state of a worker has one of the extension's names, and each of them is used.
+/// Every state of a worker maps to a name of the extension, and each name is used.
 #[test]
 fn a_worker_has_a_name_in_an_editor() {
     let table: Vec<String> =

@@ -1,4 +1,4 @@
-//! Any journal can be folded and shown, however strange.
+//! Any journal can be folded and shown.
 
 use crate::journal::{base, commit, head, spec};
 use pitcrew_model::{
@@ -8,12 +8,12 @@ use pitcrew_model::{
     RequestId, RequestKind, RequestStatus, Seq, StopReason, TaskId, TaskStatus, Timestamp, ToolUse,
     TurnCause, Usage, Work, WorkerId, WorkerStatus,
 };
-use pitcrew_views::{Board, Inbox, Messages, Scope, Summary, WantedMessages, line, names};
+use pitcrew_views::{Board, Inbox, MessageFilter, Messages, Scope, Summary, line, names};
 use proptest::prelude::*;
 
 const ESCAPE: char = '\u{1b}';
 
-/// Raw material for one event: which kind, whom it is about, and something to put in it.
+/// Raw material for one event: its kind, its subject, and its content.
 #[derive(Clone, Debug)]
 struct Dice {
     kind: u8,
@@ -360,7 +360,7 @@ proptest! {
         }
         let shown = inbox.view(&board);
         prop_assert_eq!(shown.open.len(), inbox.open_count());
-        let shown = messages.view(&board, &WantedMessages::default());
+        let shown = messages.view(&board, &MessageFilter::default());
         let text = serde_json::to_string(&shown).expect("it can be encoded");
         prop_assert_eq!(&shown, &serde_json::from_str(&text).expect("it can be read"));
         prop_assert!(shown.messages.iter().all(|it| !it.message.content.contains(ESCAPE)));

@@ -1,11 +1,11 @@
-//! What workers have handed out, below those who did.
+//! Sub-tasks below their parents.
 
 use crate::journal::{Journal, PLAN, spec};
 use expect_test::expect;
 use pitcrew_model::{
     AttemptId, Claim, Delegation, EffectResult, Event, Failure, Outcome, Reason, StopReason,
     SubtaskKind, TaskId, TaskOutput, TaskStatus, TurnCause, Usage, WorkerId, WorkerStatus,
-    Workspace,
+    WorkspaceMode,
 };
 use pitcrew_views::Summary;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ fn hand_out(journal: &mut Journal, parent: u64, task: u64, key: &str, depth: u32
             parent: AttemptId(parent),
             kind: SubtaskKind::Delegate,
             depth,
-            workspace: Workspace::Isolated,
+            workspace: WorkspaceMode::Isolated,
             target_files: Vec::new(),
             blocking: true,
             expected_output: "a plan".to_owned(),
@@ -30,7 +30,7 @@ fn hand_out(journal: &mut Journal, parent: u64, task: u64, key: &str, depth: u32
     });
 }
 
-/// A turn that used some tokens.
+/// A turn with some usage.
 fn spend(journal: &mut Journal, worker: u64, tokens_in: u64) {
     let usage = Usage { tokens_in, ..Usage::default() };
     let (worker, last_words) = (WorkerId(worker), String::new());
@@ -60,10 +60,9 @@ fn family() -> Journal {
     journal
 }
 
-/// S1-007, S4-034, S4-129: sub-tasks are always shown, below whoever handed them out, with all that
-/// is known of them.
+/// S1-007, S4-034, S4-129: sub-tasks are always shown below their parents, with all their fields.
 #[test]
-fn sub_tasks_stand_below_those_who_handed_them_out() {
+fn sub_tasks_are_shown_below_their_parents() {
     let mut journal = family();
     let output = TaskOutput { metadata: Some("{}".to_owned()), ..TaskOutput::default() };
     journal.push(Event::OutputHanded { attempt: AttemptId(4), output });
@@ -83,22 +82,25 @@ fn sub_tasks_stand_below_those_who_handed_them_out() {
         task-1 architect: running: waits for its sub-tasks
           subtask-3 backend: running: -
             subtask-5 research: pending: is about to be queued
-          subtask-4 database: failed: no completion: two turns ended without it
+          subtask-4 database: failed: no completion: two turns ended without a report
         task-2 other: pending: is about to be queued
     "#]]
     .assert_eq(&tree);
     let child = view.task(TaskId(4)).and_then(|it| it.subtask.clone()).expect("a sub-task");
     assert_eq!((child.parent_task, child.parent_worker), (TaskId(1), WorkerId(1)));
-    assert_eq!((child.workspace, child.expected_output.as_str()), (Workspace::Isolated, "a plan"));
+    assert_eq!(
+        (child.workspace, child.expected_output.as_str()),
+        (WorkspaceMode::Isolated, "a plan")
+    );
     let result = child.result.expect("it has ended");
     assert_eq!((result.status, result.output.as_str()), (Outcome::Failed, "no database"));
     assert_eq!(result.metadata.as_deref(), Some("{}"));
     assert!(result.error.is_some() && child.ended_at.is_some());
 }
 
-/// S1-006: what is used for a part counts for the whole; how a part ended does not.
+/// S1-006: usage of a sub-task counts for its parent; its outcome does not.
 #[test]
-fn what_sub_tasks_use_counts_for_those_above() {
+fn usage_of_sub_tasks_counts_for_their_ancestors() {
     let mut journal = family();
     for (worker, tokens) in [(1, 100), (3, 10), (4, 1)] {
         spend(&mut journal, worker, tokens);
@@ -117,7 +119,7 @@ fn what_sub_tasks_use_counts_for_those_above() {
 }
 
 #[test]
-fn a_summary_counts_what_was_handed_out() {
+fn a_summary_counts_sub_tasks() {
     let mut journal = family();
     let reason = Reason::Cancelled;
     journal.move_task(5, TaskStatus::Pending, TaskStatus::Cancelled, reason);
@@ -128,9 +130,9 @@ fn a_summary_counts_what_was_handed_out() {
     assert_eq!(summary.totals.tasks_count, 2);
 }
 
-/// A part of a journal that nobody can place leaves the board as it was.
+/// An entry that does not fit leaves the board unchanged.
 #[test]
-fn a_sub_task_of_nobody_is_not_shown() {
+fn a_sub_task_without_a_parent_is_not_shown() {
     let mut journal = Journal::active();
     hand_out(&mut journal, 9, 3, "lost", 1);
     journal.start(3, 3, 1);

@@ -1,4 +1,4 @@
-//! What became of a plan.
+//! Summaries of plans.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -8,7 +8,7 @@ use pitcrew_model::{
 };
 use pitcrew_views::Summary;
 
-/// Three tasks: completed at the second attempt, failed, blocked by that.
+/// Three tasks: one completed at its second attempt, one failed, one blocked by that.
 fn partial() -> Journal {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
@@ -39,8 +39,8 @@ fn partial() -> Journal {
     journal
 }
 
-/// S0-067, S2-079: at the end there is a line for each task with its state, and a reason for each failure.
-/// S4-109: and a summary of what was changed.
+/// S0-067, S2-079: at the end there is a line for each task with its status, and a reason for each
+/// failure. S4-109: and a summary of the changes.
 #[test]
 fn every_task_has_a_line_and_every_failure_a_reason() {
     let journal = partial();
@@ -51,7 +51,7 @@ fn every_task_has_a_line_and_every_failure_a_reason() {
           task-2 api             failed        1 attempt      1.0 s    0 files  +0 -0
           task-3 user-interface  blocked       0 attempts     0.0 s    0 files  +0 -0
           total: 1 of 3 completed, 3 attempts, 41 s, 2 files, +10 -3
-          task-2 api is failed: agent `claude` cannot be started: not found
+          task-2 api is failed: cannot start agent `claude`: not found
           task-3 user-interface is blocked: task-2 api is failed
     "#]]
     .assert_eq(&summary.to_string());
@@ -60,7 +60,7 @@ fn every_task_has_a_line_and_every_failure_a_reason() {
 }
 
 #[test]
-fn the_time_of_what_goes_on_is_counted_up_to_now() {
+fn the_time_of_a_running_plan_is_counted_up_to_now() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.start(1, 1, 1);
@@ -71,13 +71,13 @@ fn the_time_of_what_goes_on_is_counted_up_to_now() {
         plan-1 demo: active
           task-1 core  starting      1 attempt   2 h 3 min    0 files  +0 -0
           total: 0 of 1 completed, 1 attempt, 2 h 3 min, 0 files, +0 -0
-          task-1 core is starting: its checkout is being made
+          task-1 core is starting: its checkout is being created
     "#]]
     .assert_eq(&summary.to_string());
 }
 
 #[test]
-fn what_landed_is_counted_as_it_landed() {
+fn landed_changes_are_counted_as_they_landed() {
     let mut journal = partial();
     let at = LandedAt::Base { branch: "main".to_owned() };
     let commit = commit('e');

@@ -1,4 +1,4 @@
-//! What happened, line by line.
+//! The timeline.
 
 use crate::journal::{Journal, PLAN, commit};
 use expect_test::expect;
@@ -14,7 +14,7 @@ fn text(journal: &Journal) -> String {
     lines.join("\n") + "\n"
 }
 
-/// S0-065: a change of state is one line of who, what, from, to and why.
+/// S0-065: a change of status is one line: subject, from, to and reason.
 #[test]
 fn a_change_of_state_is_a_line() {
     let mut journal = Journal::active();
@@ -31,7 +31,7 @@ fn a_change_of_state_is_a_line() {
 }
 
 #[test]
-fn the_life_of_a_task_reads_like_a_story() {
+fn the_lines_of_a_task_are_its_history() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[1]);
@@ -73,19 +73,19 @@ fn the_life_of_a_task_reads_like_a_story() {
         [person] plan-1 demo: awaiting_approval -> active (approved)
         [orchestrator] plan-1 demo: starts from main at aaaaaaaaaa, with 2 uncommitted paths; the repository is shallow
         [orchestrator] plan-1 demo: checks run on the base
-        [orchestrator] plan-1 demo: already red on the base: `make test`
+        [orchestrator] plan-1 demo: already fails on the base: `make test`
         [orchestrator] task-1 core: pending -> queued
         [orchestrator] task-1 core: queued -> starting (a slot is free)
         [orchestrator] task-1 core: attempt 1 by worker-1 from aaaaaaaaaa
-        [orchestrator] task-1 core: its checkout is made
+        [orchestrator] task-1 core: its checkout is ready
         [orchestrator] task-1 core: agent `tester` is ready
         [orchestrator] task-1 core: starting -> running
         [worker-1] task-1 core: edits core/a.rs
         [orchestrator] task-1 core: `edit core/a.rs` answered by rule: allow
-        [orchestrator] task-1 core: reminded to say that it is done
+        [orchestrator] task-1 core: reminded to report completion
         [worker-1] task-1 core: says: done: Wrote it. All of it.
         [orchestrator] task-1 core: changed 1 file, +10 -3
-        [orchestrator] task-1 core: running -> pending (check `make test` failed with exit code 2 (it fails on the base too); next attempt in 7.0 s)
+        [orchestrator] task-1 core: running -> pending (check `make test` failed with exit code 2 (it also fails on the base); next attempt in 7.0 s)
         [orchestrator] task-1 core: its work is saved as cccccccccc
         [orchestrator] task-1 core: pending -> queued
         [orchestrator] task-1 core: queued -> starting (a slot is free)
@@ -101,7 +101,7 @@ fn the_life_of_a_task_reads_like_a_story() {
 }
 
 #[test]
-fn people_and_trouble_have_lines_too() {
+fn decisions_and_failures_have_lines() {
     let mut journal = Journal::active();
     journal.task(1, "core", "core", &[]);
     journal.task(2, "api", "api", &[1]);
@@ -146,7 +146,7 @@ fn people_and_trouble_have_lines_too() {
         failure: Failure::Conflict { paths: vec!["core/a.rs".to_owned()], with: Vec::new() },
     });
     let lines = text(&journal);
-    let (_, told) = lines.split_once("attempt 1 by worker-1").expect("the attempt begins");
+    let (_, lines_shown) = lines.split_once("attempt 1 by worker-1").expect("the attempt begins");
     expect![[r#"
          from aaaaaaaaaa
         [worker-1] task-1 core: request-1: Which port?
@@ -155,21 +155,21 @@ fn people_and_trouble_have_lines_too() {
         [orchestrator] task-1 core: worker-1 waiting_input -> running
         [orchestrator] task-1 core: gets the answer
         [orchestrator] task-1 core: the turn ended: no tokens left
-        [orchestrator] task-1 core: its agent ended by itself: exit code 3
-        [orchestrator] task-1 core: running -> failed (the agent ended before its turn: exit code 3 (no login))
+        [orchestrator] task-1 core: its agent exited by itself: exit code 3
+        [orchestrator] task-1 core: running -> failed (the agent exited during its turn: exit code 3 (no login))
         [orchestrator] task-2 api: pending -> blocked (task-1 core is failed)
         [person] task-1 core: one more attempt, from the integration head
         [person] task-1 core: deployed
         [person] workspace: max_agents is 3
         [person] task-1 core: attempt 1 abandoned
         [orchestrator] task-1 core: checkout kept: a process uses it
-        [orchestrator] plan-1 demo: request-2: may the result be merged?
+        [orchestrator] plan-1 demo: request-2: merge the result?
         [orchestrator] plan-1 demo: not landed: conflict in core/a.rs
-    "#]].assert_eq(told);
+    "#]].assert_eq(lines_shown);
 }
 
 #[test]
-fn a_line_of_something_unknown_names_its_id() {
+fn a_line_of_an_unknown_subject_has_its_id() {
     let mut journal = Journal::default();
     journal.move_task(4, TaskStatus::Pending, TaskStatus::Queued, Reason::Progress);
     journal.push(Event::Abandoned { attempt: AttemptId(5), actor: Actor::Person });

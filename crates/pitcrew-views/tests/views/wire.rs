@@ -1,4 +1,4 @@
-//! The shape that goes over the wire, and that `--json` shows.
+//! The wire format, which `--json` shows too.
 
 use crate::journal::{Journal, PLAN};
 use expect_test::{ExpectFile, expect_file};
@@ -23,7 +23,7 @@ fn journal() -> Journal {
     journal
 }
 
-/// The value is sent as the golden file, and the golden file is read as the value.
+/// Checks that the value is sent as the golden file, and that the golden file is read as the value.
 #[track_caller]
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T, golden: &ExpectFile) {
     let text = serde_json::to_string_pretty(value).expect("it can be encoded");

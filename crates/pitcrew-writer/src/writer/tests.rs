@@ -1,4 +1,4 @@
-//! What is in memory is what is on disk, always.
+//! The state in memory always equals the state on disk.
 
 mod plan;
 
@@ -19,7 +19,7 @@ fn replayed(journal: &impl Journal) -> State {
     state
 }
 
-/// The state is that of the journal, and the outbox holds what the state says is open.
+/// Checks that the state is the fold of the journal, and that the outbox contains the open effects.
 fn assert_true_to_disk<J: Journal>(writer: &Writer<J>) {
     assert!(*writer.state() == replayed(writer.journal()), "at {}", writer.last());
     assert_eq!(writer.last(), writer.journal().last().unwrap());
@@ -32,9 +32,9 @@ fn answers(committed: &Committed) -> Vec<Input> {
     committed.effects.iter().flat_map(|(id, effect)| answer(*id, effect)).collect()
 }
 
-/// S2-084: what is not durable is published to nobody. Before every commit the disk is full once.
+/// S2-084: nothing is published before it is durable. The disk is full once before every commit.
 #[test]
-fn a_batch_that_did_not_fit_has_not_happened() {
+fn a_batch_that_does_not_fit_changes_nothing() {
     let disk = Disk::default();
     let mut writer = Writer::open(DiskJournal::on(&disk), |_| {}).unwrap();
     let mut inputs = vec![command(diamond())];
@@ -60,7 +60,7 @@ fn a_batch_that_did_not_fit_has_not_happened() {
         assert_true_to_disk(&writer);
         inputs = answers(&committed);
         if inputs.is_empty() {
-            // What failed waits for its back-off.
+            // The failed task waits for its back-off.
             inputs = vec![tick(100_000)];
         }
         commits += 1;
@@ -70,7 +70,7 @@ fn a_batch_that_did_not_fit_has_not_happened() {
     assert_eq!(writer.state().attempts.len(), 5, "one task needed two");
 }
 
-/// Nothing to store is no failure, also where nothing could be stored.
+/// An empty batch succeeds even on a full disk.
 #[test]
 fn an_input_without_consequences_needs_no_room() {
     let disk = Disk::default();
@@ -83,7 +83,7 @@ fn an_input_without_consequences_needs_no_room() {
     assert_eq!(disk.tries(), 0, "nothing was to be written");
 }
 
-/// Closed and opened again after every commit, the writer goes on as if nothing had happened.
+/// The writer is closed and opened again after every commit.
 #[test]
 fn a_replay_gives_the_same_state_at_every_step() {
     let dir = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn a_replay_gives_the_same_state_at_every_step() {
         let committed = writer.commit(&inputs);
         assert_true_to_disk(&writer);
         assert!(committed.verdicts.iter().all(Result::is_ok), "{:?}", committed.verdicts);
-        // What is open is taken from the disk, as after a crash.
+        // Open effects are read from the disk, as after a crash.
         let open = writer.journal().open_effects().unwrap();
         assert_eq!(open.len(), writer.state().effects.len());
         assert!(committed.is_stored);

@@ -10,7 +10,7 @@ use crate::{
     render::{self, ExportData},
 };
 use pitcrew_model::{Seq, Timestamp};
-use pitcrew_views::{Board, Inbox, Messages, Scope, WantedMessages, audit};
+use pitcrew_views::{Board, Inbox, MessageFilter, Messages, Scope, audit};
 use serde_json::json;
 
 pub async fn run(args: ExportArgs, output: Output) -> CommandResult {
@@ -35,7 +35,7 @@ pub async fn run(args: ExportArgs, output: Output) -> CommandResult {
     let inbox = inbox.view(&board);
     let open: Vec<_> = inbox.open.iter().filter(|it| it.plan == plan).collect();
     let closed: Vec<_> = inbox.closed.iter().rev().filter(|it| it.plan == plan).collect();
-    let wanted = WantedMessages { plan: Some(plan), ..WantedMessages::default() };
+    let wanted = MessageFilter { plan: Some(plan), ..MessageFilter::default() };
     let messages = messages.view(&board, &wanted);
     let redactor = client.redactor();
     match args.format {

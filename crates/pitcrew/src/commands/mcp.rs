@@ -14,10 +14,10 @@ use crate::{
     workspace::Workspace,
 };
 use pitcrew_api::{
-    MCP_ASK_EVERY_MS, McpAddress, McpAsked,
+    MCP_ASK_EVERY_MS, McpAddress, McpRequest,
     paths::{self, BoardQuery, EventsQuery},
 };
-use pitcrew_mcp::{Guest, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
+use pitcrew_mcp::{ClientKind, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
 use serde_json::{Value, json};
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration};
 use tokio::time::sleep;
@@ -37,8 +37,8 @@ struct Bridge {
 }
 
 impl Orchestrator for Bridge {
-    fn guest(&self) -> Guest {
-        self.client.guest()
+    fn client_kind(&self) -> ClientKind {
+        self.client.client_kind()
     }
 
     async fn visible(&self) -> Vec<&'static ToolInfo> {
@@ -57,7 +57,7 @@ impl Orchestrator for Bridge {
 /// Keeps the orchestrator and its port open. A restarted orchestrator opens the same port again.
 async fn over_http(args: McpArgs, output: Output) -> CommandResult {
     let client = Client::of(Workspace::here()?).await?;
-    let mut asked = McpAsked { port: args.port };
+    let mut asked = McpRequest { port: args.port };
     let token_file = write_token(&client.workspace)?;
     let mut announced = false;
     loop {
@@ -81,7 +81,7 @@ async fn over_http(args: McpArgs, output: Output) -> CommandResult {
 }
 
 /// Renews the port until the orchestrator is gone.
-async fn keep_port(client: &Client, asked: &McpAsked) -> Result<(), Report> {
+async fn keep_port(client: &Client, asked: &McpRequest) -> Result<(), Report> {
     let mut ended = std::pin::pin!(wait_for_end(client));
     loop {
         tokio::select! {

@@ -15,7 +15,7 @@ use crate::{
 use pitcrew_api::paths;
 use pitcrew_config::{Diagnostic, Layer, Origin, Permissions, printable};
 use pitcrew_model::{Action, Command, Grant, GrantId, Rule};
-use pitcrew_views::{HeldGrant, PermissionsView, plain};
+use pitcrew_views::{ActiveGrant, PermissionsView, plain};
 use serde_json::{Value, json};
 
 pub async fn run(args: PermissionsArgs, output: Output) -> CommandResult {
@@ -97,7 +97,7 @@ fn grants(view: &PermissionsView, output: Output) -> Result<(), Report> {
         return output.line("  none");
     }
     for held in &view.grants {
-        let HeldGrant { grant, request, given_by, .. } = held;
+        let ActiveGrant { grant, request, given_by, .. } = held;
         let what = about(grant);
         let (id, reach) = (grant.id, grant.reach);
         output.line(&format!("  {id}  {reach}  {what}  ({request}, by {given_by})"))?;

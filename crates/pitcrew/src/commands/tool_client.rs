@@ -10,7 +10,7 @@ use crate::{
 };
 use hyper::Method;
 use pitcrew_api::{Problem, Token, ToolNames, ToolReply, paths};
-use pitcrew_mcp::{Guest, Role, Spawning, ToolInfo, tools, visible};
+use pitcrew_mcp::{ClientKind, Role, Spawning, ToolInfo, tools, visible};
 use pitcrew_model::limits;
 use pitcrew_process::relay_of;
 use pitcrew_runtime::{Tokens, nonce};
@@ -75,10 +75,10 @@ impl ToolClient {
         })
     }
 
-    pub fn guest(&self) -> Guest {
+    pub fn client_kind(&self) -> ClientKind {
         match &self.caller {
-            Caller::Worker => Guest::Worker,
-            Caller::Client(_) => Guest::Client,
+            Caller::Worker => ClientKind::Worker,
+            Caller::Client(_) => ClientKind::Client,
         }
     }
 

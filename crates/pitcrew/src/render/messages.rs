@@ -5,7 +5,9 @@ use super::{
     words::{duration, plural},
 };
 use pitcrew_model::{MessageId, MessageStatus, PlanId, Priority, TaskId, Timestamp};
-use pitcrew_views::{MessageMetrics, MessageView, MessagesView, QuestionView, Took, plain};
+use pitcrew_views::{
+    DurationStats, MessageMetrics, MessageView, MessagesView, QuestionView, plain,
+};
 use std::collections::BTreeMap;
 
 /// Renders messages by plan and task, then by conversation in order of its first message.
@@ -120,7 +122,7 @@ pub fn message_metrics(metrics: &MessageMetrics) -> String {
     lines.join("\n") + "\n"
 }
 
-fn took(what: &str, it: &Took) -> String {
+fn took(what: &str, it: &DurationStats) -> String {
     if it.count == 0 {
         return format!("  {what:<10} -");
     }

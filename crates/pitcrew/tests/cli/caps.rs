@@ -70,7 +70,7 @@ fn denied_budget_ends_the_task_and_a_retry_asks_again() {
     sandbox.pitcrew(&["deny", "request-1"]).expect(0);
     await_task(&sandbox, "port", "failed");
     let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
-    assert!(status.stdout.contains("and no more was granted"), "{status}");
+    assert!(status.stdout.contains("and the cap was not raised"), "{status}");
     eventually("its work is saved", || {
         sandbox.pitcrew(&["retry", "task-1"]).code.filter(|it| *it == 0)
     });

@@ -17,7 +17,7 @@ fn plan_without_a_terminal_waits_for_approval() {
     sandbox.pitcrew(&["watch", "plan-1"]).expect(3).notes("pitcrew approve request-1");
     sandbox.pitcrew(&["approve", "plan-1"]).expect(0).says("pitcrew watch plan-1");
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("2 of 2 completed");
-    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("approved already");
+    sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("already approved");
 }
 
 /// S0-123: a client that follows a plan over the socket gets every step after the approval, from the
@@ -110,7 +110,7 @@ fn request_asked_again_after_a_stop_names_the_old_one() {
     let inbox = sandbox.pitcrew(&["inbox"]).expect(0);
     inbox.says("  replaces request-1, whose worker has ended\n");
     let refused = sandbox.pitcrew(&["approve", "request-1"]).expect(6);
-    refused.notes("asks the same as request-2: decide that one");
+    refused.notes("has the same request; decide request-2");
     sandbox.pitcrew(&["approve", "request-2"]).expect(0);
     await_task(&sandbox, "works", "completed");
 }

@@ -51,7 +51,7 @@ fn stopping_a_worker_ends_everything_it_started() {
     let again = sandbox.pitcrew(&["stop", "worker", "worker-1"]).expect(6);
     again.notes("worker-1 has already ended (killed)").notes("pitcrew logs task-1");
     let again = sandbox.pitcrew(&["cancel", "task-1"]).expect(6);
-    again.notes("task-1 is cancelled already; `pitcrew retry task-1` takes it up again");
+    again.notes("task-1 is already cancelled; `pitcrew retry task-1` starts it again");
     sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
     sandbox.pitcrew(&["stop", "plan", "plan-1"]).expect(6).notes("run its file again");
 }

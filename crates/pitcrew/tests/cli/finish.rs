@@ -20,7 +20,7 @@ fn plan_lands_as_one_merge() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     pitcrew_testkit::eventually("the checkouts are gone", || (!checkout.exists()).then_some(()));
     let again = sandbox.pitcrew(&["land", "plan-1"]).expect(6);
-    assert!(again.stderr.starts_with("error: plan-1 has landed already"), "{again}");
+    assert!(again.stderr.starts_with("error: plan-1 has already landed"), "{again}");
     assert_eq!(again.stderr.lines().count(), 1, "nothing is shown for review: {again}");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
 }

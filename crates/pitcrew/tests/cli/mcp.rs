@@ -77,7 +77,7 @@ fn unknown_tool_is_refused_with_the_callers_tools() {
     let call = json!({"name": "nope", "arguments": {}});
     let reply = client.call("tools/call", &call).expect("a result")["content"][0]["text"].clone();
     let reply = reply.as_str().expect("words");
-    assert!(reply.starts_with("there is no tool `nope`; there are: "), "{reply}");
+    assert!(reply.starts_with("there is no tool `nope`; your tools are: "), "{reply}");
     assert!(reply.contains("orchestrator_save_plan"), "{reply}");
     // A tool for workers only.
     assert!(!reply.contains("orchestrator_complete_task"), "{reply}");

@@ -183,7 +183,7 @@ fn owner_answers_about_uncommitted_work() {
     let spent = queries["tokens_spent"].as_u64().unwrap_or_default();
     assert!((40..200).contains(&spent), "{queries}");
     let audit = sandbox.pitcrew(&["audit"]).expect(0);
-    audit.says("query-1 is put to worker-2").says("query-1 answered by worker-2, about ");
+    audit.says("query-1 goes to worker-2").says("query-1 answered by worker-2, about ");
     let view = sandbox.pitcrew(&["messages", "--json"]).expect(0).json();
     let asked = view["messages"].as_array().expect("messages");
     let asked = asked.iter().find(|it| it["message"]["kind"] == "query").expect("a query");

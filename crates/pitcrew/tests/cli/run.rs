@@ -157,7 +157,7 @@ checks = "echo looked; grep -q the-word core/new.txt"
     let in_order = [
         "attempt 1 by worker-1 (builtin), 20",
         " UTC: failed\n",
-        " pitcrew | its checkout is made",
+        " pitcrew | its checkout is ready",
         "   setup | `echo ready` passed\n",
         "  prompt | ",
         "   check | `echo looked; grep -q the-word core/new.txt` failed with exit code 1\n",

@@ -221,7 +221,7 @@ git commit --quiet --message strays"""
         ran.says("1 of 2 completed").says("ui/two.txt");
         let logs = sandbox.pitcrew(&["logs", "kept"]).expect(0);
         logs.says(&format!("confined by tier {tier}, policy "));
-        sandbox.pitcrew(&["logs", "strays"]).expect(0).says("outside the zone");
+        sandbox.pitcrew(&["logs", "strays"]).expect(0).says("outside the region");
     }
 }
 

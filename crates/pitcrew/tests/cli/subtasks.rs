@@ -79,7 +79,7 @@ fn parent_continues_with_three_parallel_results() {
         &[
             "pub fn core() {}",
             "call a2a_spawn",
-            "hands subtask-3",
+            "delegates subtask-3",
             "waits for subtask-3",
             "gets the results",
             "the turn ended",
@@ -91,7 +91,7 @@ fn parent_continues_with_three_parallel_results() {
     sandbox
         .pitcrew(&["audit"])
         .expect(0)
-        .says("handed out together: subtask-3, subtask-4, subtask-5");
+        .says("sub-tasks created together: subtask-3, subtask-4, subtask-5");
     let audit = sandbox.pitcrew(&["audit", "--kind", "subtask"]).expect(0);
     assert_eq!(audit.stdout.lines().count(), 3, "{audit}");
     let inbox = sandbox.pitcrew(&["inbox", "--all", "--json"]).expect(0).json();
@@ -388,7 +388,7 @@ expect made them
 tool a2a_spawn_subtask {{"agent": "builtin", "prompt": "the rest", "script": "permit make rest\ncomplete made it"}}
 run until [ -e '{}' ]; do sleep 0.05; done
 refused a2a_decide_permissions {{"requests": ["request-3"], "verdict": "approve"}}
-expect not yours to decide
+expect you cannot decide it
 tool a2a_await_subtasks {{}}
 expect made it
 complete decided what it may
@@ -414,8 +414,8 @@ complete decided what it may
             "request-3 subtask-3 the rest, ",
             "  may it run `make rest`?\n",
             "  asked by worker-3 (pitcrew-agent 0.0.0), for plan-1 asks\n",
-            "  its parent has not decided it (task-1 would have to ask for it too)\n",
-            "  so it comes to you (the rule is ask_user)\n",
+            "  its parent has not decided it (task-1 lacks this permission too)\n",
+            "  so you decide it (the rule is ask_user)\n",
             "  pitcrew approve request-3",
         ],
     );
@@ -449,8 +449,8 @@ write plans/a.md <<END
 of the parent
 END
 refused a2a_pull_subtask_changes {{"id": "${{part}}"}}
-expect changed the same places of plans/a.md
-expect Put your own version of these files aside
+expect your changes conflict with its changes in plans/a.md
+expect save your version of these files elsewhere
 run rm plans/a.md
 tool a2a_pull_subtask_changes {{"id": "${{part}}"}}
 expect plans/a.md

@@ -141,7 +141,7 @@ refused a2a_spawn_parallel_subtasks <<END
 END
 refused a2a_spawn_subtask {"agent": "builtin", "prompt": "far", "workspace": "shared", "target_files": ["core/auth.rs"], "script": "complete far"}
 refused a2a_spawn_subtask {"agent": "builtin", "prompt": "new", "workspace": "shared", "target_files": ["ui/a.rs"], "script": "complete new"}
-expect make it first
+expect create an empty file or folder first
 run touch ui/a.rs
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/a.rs"], "blocking": true,
@@ -213,7 +213,7 @@ max_attempts = 2
 script = """
 unless "did not succeed" run mkdir -p ui/keys && echo x > core/auth.rs && echo y > ui/keys/a
 unless "did not succeed" complete first
-unless "core/auth.rs: outside the zone" fail the path is missing
+unless "core/auth.rs: outside the region" fail the path is missing
 unless "ui/keys/a: in a path that no task may change" fail the rule is missing
 unless "Do the task without changing these paths" fail the remedy is missing
 write ui/form.rs <<END
@@ -282,7 +282,7 @@ complete done
 "#,
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(5);
-    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the zone");
+    sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the region");
 }
 
 /// S0-032, S0-044: with `reads = "zone"` foreign files are not readable, and signatures come from the

@@ -113,7 +113,7 @@ fn assert_completes_in_one_attempt(sandbox: &Sandbox, prompts_count: u64) {
     let logs = sandbox.pitcrew(&["logs", "plan-1"]).expect(0).stdout;
     let notes = logs.lines().filter(|it| it.starts_with("[worker-1]") && it.contains(": run "));
     assert!(notes.count() <= 1, "its activity is recorded once: {logs}");
-    for word in ["lost", "interrupted", "ended by itself"] {
+    for word in ["lost", "interrupted", "exited by itself"] {
         assert!(!logs.contains(word), "{logs}");
     }
 }
@@ -351,5 +351,5 @@ fn agent_is_ended_after_the_lease() {
     assert_eq!((attempts.len(), &attempts[0].failure), (2, &Some(Failure::Interrupted)));
     let logs = sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
     assert!(logs.stdout.contains("its agent was lost"), "{logs}");
-    assert!(!logs.stdout.contains("ended by itself"), "{logs}");
+    assert!(!logs.stdout.contains("exited by itself"), "{logs}");
 }

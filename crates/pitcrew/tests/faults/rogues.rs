@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 /// Each fault, and the expected result of its task.
 const FAULTS: &[(&str, &str)] = &[
-    ("exits", "the agent ended before its turn: exit code 0"),
-    ("dies_in_the_middle_of_a_frame", "the agent ended before its turn: signal 9"),
+    ("exits", "the agent exited during its turn: exit code 0"),
+    ("dies_in_the_middle_of_a_frame", "the agent exited during its turn: signal 9"),
     ("ignores_signals", "timed out"),
     ("says_what_is_no_text", "completed"),
     ("says_nothing_but_noise", "more than 100 lines are not protocol frames"),
@@ -20,13 +20,13 @@ const FAULTS: &[(&str, &str)] = &[
     ("asks_twice_under_one_number", "completed"),
     ("answers_twice", "completed"),
     ("closes_its_input", "completed"),
-    ("closes_its_output", "the agent ended before its turn: signal 15"),
+    ("closes_its_output", "the agent exited during its turn: signal 15"),
     ("leaves_its_folder", "completed"),
     ("deletes_its_tree", "the checkout cannot be used"),
     ("deletes_its_git_folder", "completed"),
     ("leaves_its_git_locked", "completed"),
     ("leaves_a_daemon", "completed"),
-    ("writes_more_than_it_may", "the agent ended before its turn: signal 25"),
+    ("writes_more_than_it_may", "the agent exited during its turn: signal 25"),
 ];
 const HONEST_COUNT: usize = 6;
 

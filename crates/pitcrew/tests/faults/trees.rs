@@ -31,7 +31,7 @@ fn gate_refuses_work_outside_the_region() {
     assert_eq!(files_to_land(&sandbox, "plan-1"), ["ui/done.txt"]);
     let board = board(&sandbox);
     let reason = task_of(&board, "faulty").reason.clone().unwrap_or_default();
-    assert!(reason.contains("ui/theirs.txt is outside the zone"), "{reason}");
+    assert!(reason.contains("ui/theirs.txt is outside the region"), "{reason}");
 }
 
 /// S0-069: the refusal is in the prompt of the next attempt, which starts afresh.

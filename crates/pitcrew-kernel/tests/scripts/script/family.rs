@@ -3,7 +3,7 @@
 use super::plan::milliseconds;
 use pitcrew_model::{
     AgentRef, AttemptId, Claim, Command, HouseRules, RepoPath, SubtaskKind, SubtaskSpec,
-    TaskOutput, TaskWork, Workspace, limits,
+    TaskOutput, TaskWork, WorkspaceMode, limits,
 };
 
 pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
@@ -17,7 +17,7 @@ pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
             Command::AwaitSubtasks { attempt, tasks, timeout_ms }
         }
         "pull" => Command::PullSubtask { attempt, task: words.parse().expect("a sub-task") },
-        // A file, a JSON value without spaces, and words.
+        // A file, a JSON value without spaces, and a text.
         "deliver" => {
             let mut words = words.splitn(3, ' ');
             let mut next = || words.next().unwrap_or_default().to_owned();
@@ -38,7 +38,7 @@ fn spawn(attempt: AttemptId, words: &str) -> Command {
     Command::SpawnSubtasks { attempt, subtasks, wait_ms, nonce: "5f3a".into() }
 }
 
-/// `denied=infra | look | write on=src/a`, by an agent that works for no plan.
+/// `denied=infra | look | write on=src/a`, by an outside client.
 pub fn standalone(words: &str) -> Command {
     let (rules, words) = words.split_once('|').expect("what they are to do");
     let mut house = HouseRules::default();
@@ -64,15 +64,15 @@ fn subtask(text: &str) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: format!("Do {name}.") },
         expected_output: String::new(),
         model: None,
-        workspace: Workspace::ReadOnly,
+        workspace: WorkspaceMode::ReadOnly,
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
     };
     for word in words {
         match word.split_once('=').unwrap_or((word, "")) {
-            ("isolated", _) => it.workspace = Workspace::Isolated,
-            ("shared", _) => it.workspace = Workspace::Shared,
+            ("isolated", _) => it.workspace = WorkspaceMode::Isolated,
+            ("shared", _) => it.workspace = WorkspaceMode::Shared,
             ("on", path) => it.target_files.push(RepoPath::parse(path).expect("a path")),
             ("command", command) => {
                 let (prompt, command) = (format!("Do {name}."), command.into());

@@ -1,4 +1,4 @@
-//! One line becomes one input: an order of a person or a worker, or what somebody tells.
+//! Parses one line into one input: a command or a signal.
 
 use super::{Script, family, plan, queries, results::of_driver, signals::of_agent};
 use pitcrew_model::{
@@ -9,11 +9,11 @@ use std::{fmt::Debug, str::FromStr};
 
 pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
     let (subject, words) = rest.split_once(' ').unwrap_or((rest, ""));
-    if let Some(command) = of_person(verb, rest, subject, words) {
+    if let Some(command) = open_question(verb, rest, subject, words) {
         return (Actor::Person, InputBody::Command(command));
     }
     if verb == "client" {
-        // An order of a person's, given by the person's own agent; also under a nonce.
+        // A command of a person, sent by the person's own agent; optionally with a nonce.
         let (verb, rest) = rest.split_once(' ').unwrap_or((rest, ""));
         if verb == "once" {
             let (nonce, rest) = rest.split_once(' ').expect("a nonce and an order");
@@ -33,7 +33,7 @@ pub fn parse(script: &Script, verb: &str, rest: &str) -> (Actor, InputBody) {
         return (Actor::Client, InputBody::Command(command));
     }
     if let Some(command) = of_worker(verb, subject, words) {
-        // Worker and attempt are opened together and have the same number.
+        // A worker and its attempt are opened together and have the same number.
         let attempt = subject.parse::<AttemptId>().map_or(1, |it| it.0);
         return (Actor::Worker(WorkerId(attempt)), InputBody::Command(command));
     }
@@ -47,7 +47,7 @@ pub fn id<T: FromStr<Err: Debug>>(text: &str) -> T {
     text.parse().expect("an id")
 }
 
-fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Command> {
+fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Command> {
     let reason = (!words.is_empty()).then(|| words.to_owned());
     let is_plan = subject.starts_with("plan-");
     Some(match verb {
@@ -100,7 +100,8 @@ fn of_person(verb: &str, rest: &str, subject: &str, words: &str) -> Option<Comma
     })
 }
 
-/// What differs from the built-in one: `approve=git_push deny=pr_creation timeout=1000 default=approve`.
+/// The differences from the built-in matrix: `approve=git_push deny=pr_creation timeout=1000
+/// default=approve`.
 pub fn tier(word: &str) -> Tier {
     match word {
         "T1" => Tier::T1,
@@ -110,7 +111,7 @@ pub fn tier(word: &str) -> Tier {
     }
 }
 
-/// The tier that there is, then `min=TIER` and `consent`.
+/// The available tier, then `min=TIER` and `consent`.
 fn sandbox(words: &str) -> Sandbox {
     let (available, rest) = words.split_once(' ').unwrap_or((words, ""));
     let available = tier(available);
@@ -190,7 +191,7 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "done" => note(NoteKind::Completion),
         "fails" => note(NoteKind::Error),
         "reply" => note(NoteKind::Answer),
-        // What no worker may do.
+        // Commands that no worker may send.
         "self-cancel" => Command::CancelTask { task: id(subject) },
         "self-retry" => {
             let (tasks, freshness) = (vec![id(subject)], Freshness::Continue);

@@ -15,7 +15,7 @@ pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         _ => return None,
     };
     let attempt: AttemptId = subject.parse().ok()?;
-    // The same words are the same question, unless they say `again`.
+    // The same text is the same query, unless it ends with `again`.
     let (words, again) = words.strip_suffix(" again").map_or((words, ""), |it| (it, "2"));
     let (symbol, context) = words.split_once(' ').unwrap_or((words, ""));
     Some(Command::AskQuery {
@@ -27,7 +27,7 @@ pub fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
     })
 }
 
-/// `100 1000 5s`: for a worker, for a plan, and how long.
+/// `100 1000 5s`: tokens for a worker, tokens for a plan, and the time.
 pub fn limits(words: &str) -> Command {
     let mut words = words.split_whitespace();
     let mut next = || words.next().expect("three limits");

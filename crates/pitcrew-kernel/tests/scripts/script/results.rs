@@ -1,4 +1,4 @@
-//! How effects end. A result finds the effect it belongs to among the open ones.
+//! Results of effects. A result finds its effect among the open ones.
 
 use super::{
     Script,
@@ -77,7 +77,7 @@ fn for_worker(
     let interrupt =
         |it: &Effect| matches!(it, Effect::InterruptTurn { worker: of } if *of == worker);
     let stop = |it: &Effect| matches!(it, Effect::StopAgent { worker: of } if *of == worker);
-    // Worker and attempt are opened together and have the same number.
+    // A worker and its attempt are opened together and have the same number.
     let fails =
         || EffectResult::AttemptFailed { attempt: AttemptId(worker.0), failure: failure(words) };
     Some(match verb {

@@ -1,10 +1,11 @@
-//! Events and effects as lines. An event that only asks for an effect is shown as the effect.
+//! Prints events and effects as lines. An event that only requests an effect is printed as the
+//! effect.
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message, QueryLimits,
-    Reads, Reason, RepoPath, RequestKind, Stay, SubtaskName, SubtaskNames, Timestamp, TurnCause,
-    Usage, Zone,
+    AwaitEnd, Backend, CheckoutRole, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message,
+    QueryLimits, Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames, Timestamp,
+    TurnCause, Usage, Zone,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -42,7 +43,7 @@ fn reason(reason: &Reason) -> String {
     }
 }
 
-/// The event as lines; empty where the effect says it all.
+/// Returns the event as lines; empty if the effect says everything.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn event(event: &Event) -> String {
     let line = match event {
@@ -160,7 +161,7 @@ pub fn event(event: &Event) -> String {
             let end = match end {
                 AwaitEnd::AllEnded => "all have ended",
                 AwaitEnd::TimedOut => "its time is over",
-                AwaitEnd::TurnOver => "nobody waits for the answer",
+                AwaitEnd::TurnOver => "its turn has ended",
                 AwaitEnd::ChildAsks => "one of them asks it",
                 AwaitEnd::Questioned => "somebody asks it something",
                 AwaitEnd::Replaced => "it has called again",
@@ -221,7 +222,7 @@ pub fn event(event: &Event) -> String {
     format!("  {line}\n")
 }
 
-/// Where something is denied or kept from it.
+/// Prints the zone if it is restricted.
 fn in_zone(zone: &Zone, sees: &[RepoPath], reads: Reads) -> String {
     let names = |it: &[RepoPath]| it.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let mut out = String::new();
@@ -277,9 +278,9 @@ fn effect(effect: &Effect, event: &Event) -> String {
                 (Backend::Builtin | Backend::Program { .. }, None) => String::new(),
             };
             let stay = match stay {
-                Stay::Owner => "",
-                Stay::Guest => ", guest",
-                Stay::Reader => ", reader",
+                CheckoutRole::Owner => "",
+                CheckoutRole::Guest => ", guest",
+                CheckoutRole::Reader => ", reader",
             };
             format!("start agent {worker}{with}{}{stay}", in_zone(zone, sees, *reads))
         }

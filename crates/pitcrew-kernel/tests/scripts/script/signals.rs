@@ -1,4 +1,4 @@
-//! What agents tell without being asked.
+//! Parses unsolicited signals of agents.
 
 use super::input::{id, tier};
 use pitcrew_model::{
@@ -17,7 +17,7 @@ pub fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
             worker: id(subject),
             confined: Confined { tier: tier(words), policy: "0a1b".into() },
         },
-        "uses" => Signal::UsageTold { worker: id(subject), usage: usage(words) },
+        "uses" => Signal::UsageReported { worker: id(subject), usage: usage(words) },
         "permit" => permission(id(subject), words),
         "blocked" => blocked(id(subject), words),
         "needs" => need(id(subject), words),
@@ -28,7 +28,7 @@ pub fn of_agent(verb: &str, subject: &str, words: &str) -> Option<Signal> {
     })
 }
 
-/// `7 read core/auth.rs`: at this place of what it has said.
+/// `7 read core/auth.rs`: at this position of the output.
 fn blocked(worker: WorkerId, words: &str) -> Signal {
     let mut words = words.split(' ');
     let place = words.next().and_then(|it| it.parse().ok()).expect("a place");
@@ -42,7 +42,7 @@ fn need(worker: WorkerId, words: &str) -> Signal {
     let mut words = words.split(' ').map(String::from);
     let (nonce, symbol) = (words.next().expect("a nonce"), words.next().expect("a symbol"));
     let context = words.next().unwrap_or_default();
-    Signal::QueryHeard { worker, nonce, symbol, context }
+    Signal::NeedLine { worker, nonce, symbol, context }
 }
 
 fn egress_of(subject: &str) -> EgressOf {
@@ -67,7 +67,7 @@ fn egress(whose: EgressOf, words: &str, allowed: bool) -> Signal {
     })
 }
 
-/// `40`: tokens, half of them in. `$3`: dollars. `max`: nobody believes it.
+/// `40`: tokens, half of them input. `$3`: dollars. `max`: an absurd number.
 pub fn usage(words: &str) -> Usage {
     let mut usage = Usage::default();
     for word in words.split_whitespace() {

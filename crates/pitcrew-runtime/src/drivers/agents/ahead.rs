@@ -5,7 +5,7 @@
 
 use super::{Agents, SpawnRequest};
 use crate::{Handle, handle::Message};
-use pitcrew_kernel::{State, reach};
+use pitcrew_kernel::{State, worker_access};
 use pitcrew_model::{AttemptId, EffectId, Reads};
 use pitcrew_process::{PreparedShim, prepare_shim};
 use std::{
@@ -87,7 +87,7 @@ impl Handle {
 fn wanted(state: &State, attempt: AttemptId) -> Option<SpawnRequest> {
     let it = state.attempts.get(attempt)?;
     let (task, worker) = (state.tasks.get(it.task)?, it.worker);
-    let reach = reach(state, worker);
+    let reach = worker_access(state, worker);
     match state.plans[task.plan].head.reads {
         Reads::Zone if reach.sees.is_empty() => return None,
         Reads::Guided | Reads::Zone => {}

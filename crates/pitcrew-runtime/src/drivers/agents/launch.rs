@@ -10,8 +10,8 @@ use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
-use pitcrew_kernel::Reach;
-use pitcrew_model::{AttemptId, Backend, EffectId, Failure, Stay, limits};
+use pitcrew_kernel::WorkerAccess;
+use pitcrew_model::{AttemptId, Backend, CheckoutRole, EffectId, Failure, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
@@ -49,7 +49,7 @@ pub struct AgentSetup {
 pub struct SpawnRequest {
     pub backend: Backend,
     pub model: Option<String>,
-    pub reach: Reach,
+    pub reach: WorkerAccess,
     /// Paths of the checkout that its sandbox hides.
     pub unseen: Vec<String>,
 }
@@ -135,13 +135,13 @@ impl AgentSetup {
         // An agent with its own sandbox cannot run it inside a stricter one, nor without one: then
         // ours applies.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
-        let Reach { zone, sees, stay } = &wanted.reach;
+        let WorkerAccess { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
             _ if holds_itself => WriteScope::Itself,
-            Stay::Owner if sees.is_empty() => WriteScope::Zone(zone),
-            Stay::Owner => WriteScope::Nothing,
-            Stay::Guest => WriteScope::Lease(&zone.region),
-            Stay::Reader => WriteScope::Lease(&[]),
+            CheckoutRole::Owner if sees.is_empty() => WriteScope::Zone(zone),
+            CheckoutRole::Owner => WriteScope::Nothing,
+            CheckoutRole::Guest => WriteScope::Lease(&zone.region),
+            CheckoutRole::Reader => WriteScope::Lease(&[]),
         };
         let own = AgentAccess {
             checkout,

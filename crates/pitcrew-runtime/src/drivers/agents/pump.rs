@@ -34,7 +34,7 @@ pub async fn run(
                 events.answer_blocked(place).await;
                 continue;
             }
-            Event::Usage(usage) => Signal::UsageTold { worker, usage },
+            Event::Usage(usage) => Signal::UsageReported { worker, usage },
             Event::Exited(exit) => {
                 // Its last output counts, even if it came while no client was attached.
                 turn_reported(&agents, worker).await;

@@ -12,7 +12,7 @@ impl Agents {
         &self,
         backend: &Backend,
         checkout: &Path,
-        given: &pitcrew_kernel::Reach,
+        given: &pitcrew_kernel::WorkerAccess,
     ) -> Option<FileScope> {
         let access = match backend {
             Backend::Builtin | Backend::Model => FileAccess::Client,
@@ -23,7 +23,7 @@ impl Agents {
         match access {
             FileAccess::Own => None,
             FileAccess::Client => {
-                let pitcrew_kernel::Reach { zone, sees, stay } = given.clone();
+                let pitcrew_kernel::WorkerAccess { zone, sees, stay } = given.clone();
                 Some(FileScope { zone, sees, stay, outline: self.outline(checkout) })
             }
         }

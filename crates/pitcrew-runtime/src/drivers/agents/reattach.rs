@@ -1,7 +1,7 @@
 //! Reattaches to the agents of an earlier orchestrator.
 
 use super::{Agents, live::Live, reach};
-use pitcrew_kernel::Reach;
+use pitcrew_kernel::WorkerAccess;
 use pitcrew_model::{AttemptId, EffectId, WorkerId};
 use pitcrew_process::Presence;
 use std::{
@@ -22,7 +22,7 @@ pub struct PreviousAgent {
     pub path: String,
     /// The name of its backend.
     pub backend: String,
-    pub reach: Reach,
+    pub reach: WorkerAccess,
     /// The turn whose end was not reported.
     pub prompt: Option<EffectId>,
     /// The last activity note.

@@ -6,7 +6,7 @@ use super::VaultDriver;
 use crate::Handle;
 use pitcrew_git::FillAhead;
 use pitcrew_kernel::State;
-use pitcrew_model::{AttemptId, CommitId, TaskId, TaskStatus, Workspace, text};
+use pitcrew_model::{AttemptId, CommitId, TaskId, TaskStatus, WorkspaceMode, text};
 
 impl VaultDriver {
     /// A state of this attempt is about to be kept, and differs little from the one that was kept
@@ -41,7 +41,7 @@ fn next(state: &State, parent: AttemptId) -> Option<(TaskId, String)> {
     let waiters = state.attempts.get(parent)?.family.waiters.iter();
     let mut waiters = waiters.filter_map(|it| state.tasks.get(*it));
     let task = waiters.find(|it| {
-        let is_isolated = |it: Workspace| it == Workspace::Isolated;
+        let is_isolated = |it: WorkspaceMode| it == WorkspaceMode::Isolated;
         it.status == TaskStatus::Pending
             && it.delegation.as_ref().is_some_and(|it| is_isolated(it.workspace))
     })?;

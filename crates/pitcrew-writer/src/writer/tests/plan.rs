@@ -1,4 +1,4 @@
-//! A plan, and drivers that need no time.
+//! A plan, and drivers that answer at once.
 
 use pitcrew_model::{
     Actor, AgentRef, Approval, AttemptId, Claim, Command, CommitId, CreatePlan, Deploy, Effect,
@@ -14,7 +14,7 @@ pub fn tick(at: u64) -> Input {
     Input { at: Timestamp(at), actor: Actor::Orchestrator, body: InputBody::Tick }
 }
 
-/// A diamond of four tasks, of which the second fails once.
+/// A diamond of four tasks. The second one fails once.
 pub fn diamond() -> Command {
     let task = |key: &str, depends_on: &[&str]| TaskSpec {
         key: key.into(),
@@ -58,13 +58,14 @@ pub fn diamond() -> Command {
     })
 }
 
-/// What a driver that needs no time says. The second attempt's work is not what was expected.
+/// Returns the inputs of a driver that answers at once. The second attempt's work lacks an expected
+/// file.
 pub fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
     let result = result(order);
     let body = InputBody::Signal(Signal::EffectEnded { effect, result });
     let ended = Input { at: Timestamp(1_000), actor: Actor::Orchestrator, body };
     let Effect::Prompt { worker, .. } = order else { return vec![ended] };
-    // Attempts and workers are opened together, so they count alike.
+    // A worker and its attempt are opened together and have the same number.
     let (attempt, summary) = (AttemptId(worker.0), "done".to_owned());
     let done = Command::CompleteTask { attempt, claim: Claim::Success, summary, output: None };
     let body = InputBody::Command(done);
@@ -120,7 +121,7 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::Land { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
-        | Effect::RemoveCheckout { .. } => panic!("nobody asked for {order:?}"),
+        | Effect::RemoveCheckout { .. } => panic!("unexpected effect: {order:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a caller is told once its order is taken.
+//! The answers to commands that were accepted.
 
 use super::ToolCall;
 use crate::ToolAnswer;
@@ -6,32 +6,32 @@ use pitcrew_model::{Claim, NoteKind};
 use serde_json::{Map, Value, json};
 
 impl ToolCall {
-    /// What an order that made nothing is answered with. Reads, and orders that make something, are
-    /// answered by whoever carries them out.
+    /// Returns the answer to a command that creates nothing. The server answers queries, and
+    /// commands that create something, by itself.
     pub fn acknowledgement(&self) -> ToolAnswer {
         match self {
             Self::Complete { claim, .. } => ToolAnswer::last(completed(*claim)),
             Self::Notify { kind: NoteKind::Question, .. } => ToolAnswer::last(
-                "The question was passed on. End your turn now: the answer arrives as your next prompt.",
+                "The question was sent. End your turn now. The answer is in your next prompt.",
             ),
             Self::Notify { kind: NoteKind::Completion, .. } => ToolAnswer::accepted(
-                "Noted. This does not end your task: call `orchestrator_complete_task` for that.",
+                "The note was sent. This does not end your task: call `orchestrator_complete_task` for that.",
                 json!({}),
             ),
             Self::Notify { kind: NoteKind::Answer, .. } => {
-                ToolAnswer::accepted("The answer was passed on. Go on with your task.", json!({}))
+                ToolAnswer::accepted("The answer was sent. Continue your task.", json!({}))
             }
             Self::Notify { kind: NoteKind::Status | NoteKind::Error, .. } => {
-                ToolAnswer::accepted("Noted. Go on working.", json!({}))
+                ToolAnswer::accepted("The note was sent. Continue your task.", json!({}))
             }
             Self::DeployTask { task } => ToolAnswer::accepted(
                 format!(
-                    "{task} is deployed. It starts when what it depends on is integrated and a slot is free."
+                    "{task} is deployed. It starts when its dependencies are integrated and a slot is free."
                 ),
                 json!({ "task": task }),
             ),
             Self::CancelTask { task } => ToolAnswer::accepted(
-                format!("{task} is cancelled. What its worker changed is saved."),
+                format!("{task} is cancelled. The changes of its worker are saved."),
                 json!({ "task": task }),
             ),
             Self::RetryTask { task, .. } => ToolAnswer::accepted(
@@ -39,7 +39,7 @@ impl ToolCall {
                 json!({ "task": task }),
             ),
             Self::DecidePermissions { requests, .. } => ToolAnswer::accepted(
-                "Decided. Your sub-tasks are told.",
+                "Decided. Your sub-tasks get the decision.",
                 json!({ "requests": requests }),
             ),
             Self::SavePlan { .. }
@@ -58,22 +58,22 @@ impl ToolCall {
 fn completed(claim: Claim) -> &'static str {
     match claim {
         Claim::Success => {
-            "Recorded as done. Your work is now checked and integrated for you. Make no further changes and end your turn."
+            "Recorded as done. Your work is now checked and integrated. Change nothing and end your turn."
         }
         Claim::Partial => {
-            "Recorded as partly done. A person decides what happens with it. Make no further changes and end your turn."
+            "Recorded as partly done. A person decides how to continue. Change nothing and end your turn."
         }
-        Claim::Failed => "Recorded as failed. Make no further changes and end your turn.",
+        Claim::Failed => "Recorded as failed. Change nothing and end your turn.",
     }
 }
 
 impl ToolAnswer {
-    /// The order is taken, and the caller goes on.
+    /// The command was accepted, and the caller continues.
     pub fn accepted(text: impl Into<String>, more: Value) -> Self {
         Self::next(text, "continue", more)
     }
 
-    /// The order is taken, and the caller's turn should end.
+    /// The command was accepted, and the caller should end its turn.
     pub fn last(text: impl Into<String>) -> Self {
         Self::next(text, "end_turn", json!({}))
     }

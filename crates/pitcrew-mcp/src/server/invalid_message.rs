@@ -1,44 +1,44 @@
-//! What is said to bytes that are no message, by whatever way they came.
+//! Errors for bytes that are not a message, on any transport.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use std::error::Error;
 
-/// Why something is not a message.
+/// Why bytes are not a message.
 #[derive(Debug)]
-pub struct Mistake {
+pub struct InvalidMessage {
     code: ErrorCode,
     message: String,
-    /// Null where nobody can tell which request it should have been.
+    /// Null if the request is unknown.
     id: Value,
 }
 
-/// Why `bytes` are not a message; they are not one.
-pub fn mistake(bytes: &[u8]) -> Mistake {
+/// Returns why `bytes`, which are known to be invalid, are not a message.
+pub fn invalid_message(bytes: &[u8]) -> InvalidMessage {
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) => Mistake {
+        Ok(value) => InvalidMessage {
             code: ErrorCode::INVALID_REQUEST,
-            message: "this is JSON and no message of MCP; send one object with `jsonrpc` \
-                      (\"2.0\"), `id`, `method` and, where there are any, `params` as an object"
+            message: "not an MCP message; send one object with `jsonrpc` (\"2.0\"), `id`, \
+                      `method` and, if the method takes parameters, an object `params`"
                 .to_owned(),
             id: match &value["id"] {
                 id @ (Value::String(_) | Value::Number(_)) => id.clone(),
                 Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Value::Null,
             },
         },
-        Err(error) => Mistake {
+        Err(error) => InvalidMessage {
             code: ErrorCode::PARSE_ERROR,
-            message: format!("this is no JSON: {error}; send one JSON-RPC message, in UTF-8"),
+            message: format!("not JSON: {error}; send one JSON-RPC message in UTF-8"),
             id: Value::Null,
         },
     }
 }
 
-impl Mistake {
+impl InvalidMessage {
     pub fn too_long(bytes_max: usize) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
-            message: format!("this message is longer than {bytes_max} bytes, and was not read"),
+            message: format!("the message is longer than {bytes_max} bytes; send a shorter one"),
             id: Value::Null,
         }
     }
@@ -46,13 +46,12 @@ impl Mistake {
     pub fn torn(error: &dyn Error) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
-            message: format!("this message did not come whole: {error}"),
+            message: format!("the message is incomplete: {error}"),
             id: Value::Null,
         }
     }
 
-    /// As it goes over the wire. The library leaves an id out that it does not know, and JSON-RPC
-    /// wants it to be null.
+    /// Returns the error as sent. The library omits an unknown id, but JSON-RPC requires null.
     pub fn answer(&self) -> Vec<u8> {
         let Self { code, message, id } = self;
         let error = json!({ "code": code.0, "message": message });

@@ -1,8 +1,7 @@
-//! A worker asks whoever is there. The rules answer what they decide, the index what it knows, and a
-//! person the rest.
+//! Answers a worker's question without a person if possible: from the matrix, or from the index.
 //!
-//! Only what is plainly one of the first two is taken for it: a question that a person should have
-//! seen and has not is worse than one too many.
+//! Only a question of a clear form is answered. A person who misses a question is worse than a
+//! person who gets one too many.
 
 use super::{
     ask_query::{self, Ask},
@@ -11,7 +10,7 @@ use super::{
 use crate::{
     State,
     message::{self, Draft},
-    permit::{self, Judged},
+    permit::{self, Judgment},
     state::Attempt,
 };
 use alloc::{format, string::String, vec, vec::Vec};
@@ -20,8 +19,8 @@ use pitcrew_model::{
     limits, text,
 };
 
-/// How a question begins that asks for leave to run something.
-const LEAVES: [&str; 6] = [
+/// Prefixes of questions for permission to run a command.
+const PERMISSION_PREFIXES: [&str; 6] = [
     "may i run `",
     "may i execute `",
     "can i run `",
@@ -30,10 +29,10 @@ const LEAVES: [&str; 6] = [
     "is it ok to run `",
 ];
 
-/// How a question begins that asks for a fact.
+/// Prefixes of questions for a fact.
 const FACTS: [&str; 4] = ["what ", "which ", "where ", "how is "];
 
-/// What the index knows of a name.
+/// Words for properties that the index knows.
 const KNOWN: [&str; 11] = [
     "argument",
     "declared",
@@ -59,24 +58,24 @@ pub fn decide(
         state.requests[**request].kind == RequestKind::Question { question: question.clone() }
     };
     let worker = &state.workers[it.worker];
-    // Asked twice is asked once: a bridge that lost the answer asks again.
+    // A repeated call is the same question: the bridge may have lost the answer.
     if worker.requests.iter().any(|it| asked(&it)) {
         return Ok(Vec::new());
     }
-    if let Some(events) = by_the_rules(state, at, it, &question) {
+    if let Some(events) = answer_from_matrix(state, at, it, &question) {
         return events;
     }
-    if let Some(events) = by_the_index(state, at, it, &question) {
+    if let Some(events) = ask_index(state, at, it, &question) {
         return Ok(events);
     }
     if worker.requests_count >= limits::REQUESTS_PER_WORKER_MAX {
         return Err(Rejection::TooManyRequests { worker: it.worker });
     }
-    Ok(vec![of_person(state, it, question)])
+    Ok(vec![open_question(state, it, question)])
 }
 
-/// A person is asked on behalf of an attempt.
-pub fn of_person(state: &State, it: &Attempt, question: String) -> Event {
+/// Opens a request to a person on behalf of an attempt.
+pub fn open_question(state: &State, it: &Attempt, question: String) -> Event {
     Event::RequestOpened {
         request: state.requests.next_id(),
         plan: state.tasks[it.task].plan,
@@ -86,17 +85,17 @@ pub fn of_person(state: &State, it: &Attempt, question: String) -> Event {
     }
 }
 
-/// The matrix says whether a command may be run. What it would ask a person is asked.
-fn by_the_rules(
+/// Answers from the matrix. A command that the matrix would ask about goes to a person.
+fn answer_from_matrix(
     state: &State,
     at: Timestamp,
     it: &Attempt,
     question: &str,
 ) -> Option<Result<Vec<Event>, Rejection>> {
-    let asks = begins_with(question, &LEAVES);
+    let asks = begins_with(question, &PERMISSION_PREFIXES);
     let command = only_quoted(question).filter(|_| asks)?;
     let tool = permit::command(command, command);
-    let Judged { rule, action, .. } = state.judge(it.task, &tool);
+    let Judgment { rule, action, .. } = state.judge(it.task, &tool);
     let why = action.as_ref().map(|it| state.matrix.source(it).denies(it)).unwrap_or_default();
     let action = action.map(|it| format!(" ({it})")).unwrap_or_default();
     let answer = match rule {
@@ -118,13 +117,13 @@ fn by_the_rules(
     }
     let mut draft = Draft::new(Party::Orchestrator, to, MessageKind::Answer, &answer);
     draft.key = Some(format!("{}: {question}", it.worker));
-    // Whoever asks again after that wants a person.
+    // A repeated question goes to a person.
     let events = message::queue(state, at, [draft]);
     (!events.is_empty()).then_some(Ok(events))
 }
 
-/// Asked of the index, unless it was before: whoever asks again wants a person.
-fn by_the_index(state: &State, at: Timestamp, it: &Attempt, question: &str) -> Option<Vec<Event>> {
+/// Asks the index. A repeated question goes to a person.
+fn ask_index(state: &State, at: Timestamp, it: &Attempt, question: &str) -> Option<Vec<Event>> {
     let lower = question.to_lowercase();
     let asks = begins_with(question, &FACTS) && KNOWN.iter().any(|it| lower.contains(it));
     let symbol = only_quoted(question).filter(|it| asks && is_name(it))?;
@@ -145,7 +144,7 @@ fn begins_with(question: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|it| question.get(..it.len()).is_some_and(|b| b.eq_ignore_ascii_case(it)))
 }
 
-/// What stands in backquotes, where one thing does.
+/// Returns the text in backquotes, if there is exactly one.
 fn only_quoted(question: &str) -> Option<&str> {
     let parts: Vec<&str> = question.split('`').collect();
     match parts[..] {

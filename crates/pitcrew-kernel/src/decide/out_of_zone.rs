@@ -1,4 +1,4 @@
-//! What an agent reached for beyond its zone: a file that was refused, or a line that asks.
+//! What an agent tried outside its zone: a refused file, or a `NEED` line.
 
 use super::ask_query::{self, Ask};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use alloc::{format, string::String, vec, vec::Vec};
 use pitcrew_model::{Access, Event, QueryVia, Rejection, Timestamp, WorkerId, limits, text};
 
-/// Longer paths are no paths.
+/// A longer text is not a path.
 const PATH_BYTES_MAX: usize = 1_024;
 
 /// A file that was refused.
@@ -20,8 +20,8 @@ pub struct Blocked<'a> {
     pub bytes_saved: u64,
 }
 
-/// Told again it is known by its place; a path that is tried again and again would otherwise fill
-/// the journal. What was to be read counts as a question.
+/// Repeated signals have a known position. Repeated attempts at one path are limited, because they
+/// would fill the journal. A refused read counts as a query.
 pub fn blocked(state: &State, at: Timestamp, it: &Blocked<'_>) -> Result<Vec<Event>, Rejection> {
     let Blocked { worker, place, access, bytes_saved, .. } = *it;
     let row = state.worker(worker)?;
@@ -34,7 +34,7 @@ pub fn blocked(state: &State, at: Timestamp, it: &Blocked<'_>) -> Result<Vec<Eve
     if access == Access::Read {
         let nonce = format!("read-{place}");
         let ask = Ask { nonce: &nonce, symbol: &path, context: &path, via: QueryVia::Read };
-        // Whether it may ask so much makes no difference: it has its answer.
+        // The query limits do not matter: the refusal already contained the answer.
         events.extend(ask_query::decide(state, at, row.attempt, &ask).unwrap_or_default());
     }
     Ok(events)
@@ -47,7 +47,7 @@ fn is_worth_noting(worker: &Worker, access: Access, path: &str) -> bool {
     }
 }
 
-/// A question in the agent's own words. Told again it is known by its nonce.
+/// A `NEED` line in the agent's text. Repeated signals have a known nonce.
 pub fn query(
     state: &State,
     at: Timestamp,
@@ -55,7 +55,7 @@ pub fn query(
     ask: &Ask<'_>,
 ) -> Result<Vec<Event>, Rejection> {
     let row = state.worker(worker)?;
-    // Nobody waits for the answer any more.
+    // The worker has ended and cannot read the answer.
     if row.process != Process::Alive || !state.attempts[row.attempt].is_open() {
         return Ok(Vec::new());
     }
