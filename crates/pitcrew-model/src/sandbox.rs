@@ -1,7 +1,7 @@
 //! How strongly programs are confined.
 
 use alloc::string::String;
-use core::fmt;
+use core::{fmt, ops::Not};
 use serde::{Deserialize, Serialize};
 
 /// Which confinement is in force, the weakest first.
@@ -30,15 +30,29 @@ impl fmt::Display for Tier {
 pub struct Sandbox {
     /// The strongest that can be had.
     pub available: Tier,
-    /// Below this nothing starts. Absent: whatever there is, but T1 only where a person agrees.
+    /// Below this nothing starts. Absent: whatever there is, with consent where that is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_tier: Option<Tier>,
     /// Why there is no stronger one, and what to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
-    /// The user's own settings agree to T1.
+    /// The user's own settings accept the available tier.
     #[serde(default)]
     pub consent: bool,
+    /// Programs run as root: Landlock leaves root the modes and times of all of its files.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub as_root: bool,
+}
+
+impl Sandbox {
+    /// Whether nothing starts before a person accepts the available tier.
+    pub fn needs_consent(&self) -> bool {
+        match self.available {
+            Tier::T1 => !self.consent,
+            Tier::T2 => self.as_root && !self.consent,
+            Tier::T3 => false,
+        }
+    }
 }
 
 /// What an agent was started with.

@@ -58,6 +58,11 @@ pub(crate) struct Mapping {
     pub(crate) read: Vec<PathBuf>,
 }
 
+/// Whether programs that are not in a box run as root, of the machine or of a container.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Whether we are the root of the machine. Root of a container with user ids of its own is an ordinary
 /// user outside it.
 pub fn is_machine_root() -> bool {
@@ -65,7 +70,7 @@ pub fn is_machine_root() -> bool {
         let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
     };
-    rustix::process::geteuid().is_root() && maps_all()
+    is_root() && maps_all()
 }
 
 /// The body of `pitcrew enclose SPEC -- ARGUMENTS`, where the arguments are bubblewrap's. Returns only

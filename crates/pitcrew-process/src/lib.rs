@@ -51,7 +51,7 @@ pub use confine::{
 };
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
-pub use enclose::is_machine_root;
+pub use enclose::{is_machine_root, is_root};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use folder::{Content, Folder, open_plain, read_plain};

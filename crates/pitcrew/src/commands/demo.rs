@@ -120,7 +120,11 @@ impl Demo {
     fn steps(&self, output: Output) -> Done {
         let json: &[&str] = if self.json { &["--json"] } else { &[] };
         // What the demo runs came with us.
-        let accept: &[&str] = if self.tier == Tier::T1 { &["--accept-tier", "T1"] } else { &[] };
+        let accept: &[&str] = match self.tier {
+            Tier::T1 => &["--accept-tier", "T1"],
+            Tier::T2 => &["--accept-tier", "T2"],
+            Tier::T3 => &[],
+        };
         let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], &[json, accept].concat())?;
         if ran != Exit::Success {
             return Ok(ran);

@@ -100,12 +100,17 @@ async fn agree(
     };
     let tier = sandbox.available;
     let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
-    let is_agreed = tier > Tier::T1 || sandbox.consent || sandbox.min_tier > Some(tier);
+    let is_agreed = !sandbox.needs_consent() || sandbox.min_tier > Some(tier);
     output.note(&format!("agents are confined by tier {tier}{why}"));
     if is_agreed || !output.asks {
         return Ok(None);
     }
-    let question = "Nothing of the operating system holds the agents. Work like this? [y/N]";
+    let question = match tier {
+        Tier::T1 => "Nothing of the operating system holds the agents. Work like this? [y/N]",
+        Tier::T2 | Tier::T3 => {
+            "Agents run as root here and can change modes of root's files. Run them? [y/N]"
+        }
+    };
     match person.confirm(output, question).await {
         Verdict::Yes => {
             client.command(&Command::AcceptTier { tier }).await?;

@@ -168,7 +168,7 @@ fn with_the_gate_only_nothing_starts_before_a_person_has_agreed_once() {
     pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
 }
 
-/// Without bubblewrap Landlock holds, where the kernel has enough of it; nobody has to agree.
+/// Without bubblewrap Landlock holds, where the kernel has enough of it. Only root has to agree.
 #[test]
 fn without_a_box_landlock_holds() {
     let mut sandbox = closed();
@@ -178,6 +178,14 @@ fn without_a_box_landlock_holds() {
     without_boxes(&mut sandbox);
     let doctor = sandbox.pitcrew(&["doctor"]).stdout;
     assert!(doctor.contains("T2:") && doctor.contains("apt install bubblewrap"), "{doctor}");
+    if pitcrew_process::is_root() {
+        let refused = sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]);
+        assert!(refused.stderr.contains("agents would run as root"), "{refused}");
+        assert!(refused.stderr.contains("`--accept-tier T2`"), "{refused}");
+        assert!(doctor.contains("agents run as root"), "{doctor}");
+        let accepted = ["run", &sandbox.plan(TWO_COMMANDS), "--yes", "--accept-tier", "T2"];
+        sandbox.pitcrew(&accepted).expect(0);
+    }
     sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]).expect(0);
     sandbox.pitcrew(&["logs", "first"]).expect(0).says("confined by tier T2, policy ");
 }
