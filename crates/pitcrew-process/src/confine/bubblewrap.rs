@@ -28,8 +28,15 @@ const ALWAYS: &[&str] = &[
 ];
 
 /// What of `/proc` is the machine's and not a process's: to be read only.
-const PROC_READ_ONLY: &[&str] =
-    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
+const PROC_READ_ONLY: &[&str] = &[
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/pressure",
+];
 
 /// What of `/proc` tells of others: keys, and what is in memory.
 const PROC_HIDDEN: &[&str] = &["/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list"];

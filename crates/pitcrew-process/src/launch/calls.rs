@@ -1,10 +1,11 @@
 //! seccomp: calls of the kernel that a program for an agent never needs, refused by number and
 //! argument. Paths cannot be seen here.
 //!
-//! A refused call fails with "operation not permitted". Two are said not to exist, so that programs
-//! fall back on what can be judged: `clone3`, whose arguments cannot be seen, and all calls with
-//! the numbers of the x32 ABI, which mean the same as others here. Programs of another
-//! architecture are ended.
+//! A refused call fails with "operation not permitted". Some fail as if the kernel did not have them, so
+//! that programs fall back on what can be judged: `clone3` and `openat2`, whose arguments cannot be seen,
+//! System V IPC without a box, and all calls with the numbers of the x32 ABI, which mean the same as
+//! others here. Setting attributes of files without a box fails as "not supported". A call of another
+//! architecture ends the program.
 
 use super::{
     landlock::{keeps_apart, tells_sockets_apart},
@@ -65,6 +66,41 @@ const OPEN_TREE_ATTR: i64 = 467;
 /// `fchmodat2`, likewise.
 const FCHMODAT2: i64 = 452;
 
+/// What changes attributes of a file by its path, which Landlock does not judge: access control lists
+/// are among them.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+
+/// `setxattrat`, with the same number everywhere, like the two below.
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const FILE_SETATTR: i64 = 469;
+
+/// The same through a file that is open for reading: flags, versions, projects, `fs-verity` (which
+/// makes a file read-only for good) and encryption.
+const FILE_ATTRIBUTES: &[u64] =
+    &[0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
+
+/// Requests of `btrfs`, which makes volumes in folders that can only be read. These three of the same
+/// group copy what is in files, and need one that can be written.
+const BTRFS: (u64, u64) = (0xff00, 0x9400);
+const CLONES: &[u64] = &[0x4004_9409, 0x4020_940d, 0xc018_9436];
+
+/// The part of a socket's type that is no flag.
+const KIND: u64 = 0xf;
+
+/// The kinds of pairs of sockets whose ends can be connected elsewhere.
+const DATAGRAMS: &[i32] = &[libc::SOCK_DGRAM, libc::SOCK_RAW];
+
 /// What looks into other processes.
 const OTHERS: &[i64] = &[
     libc::SYS_ptrace,
@@ -72,6 +108,22 @@ const OTHERS: &[i64] = &[
     libc::SYS_process_vm_writev,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
+];
+
+/// System V memory, messages and semaphores, which all programs of a user share. A kernel may be built
+/// without them.
+const SYSTEM_V: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semctl,
+    libc::SYS_semtimedop,
 ];
 
 /// `PRIO_USER`
@@ -134,13 +186,40 @@ pub(crate) fn filters_of_box(calls: Calls) -> Result<Vec<Vec<u8>>, seccompiler::
 fn filters(judged: Judged) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let refused = u32::try_from(libc::EPERM).unwrap_or(1);
     let absent = u32::try_from(libc::ENOSYS).unwrap_or(1);
+    let unsupported = u32::try_from(libc::ENOTSUP).unwrap_or(1);
     let mut filters = vec![without_x32(absent)];
+    let mut missing = vec![libc::SYS_openat2];
     if judged.calls != Calls::Nesting {
-        let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-        filters.push(compiled(clone3, absent)?);
+        missing.push(libc::SYS_clone3);
+    }
+    if judged.calls == Calls::Unboxed {
+        missing.extend(SYSTEM_V);
+    }
+    filters.push(compiled(all(&missing), absent)?);
+    if judged.calls == Calls::Unboxed {
+        filters.push(compiled(all(ATTRIBUTES), unsupported)?);
     }
     filters.push(compiled(rules(judged)?, refused)?);
     Ok(filters)
+}
+
+/// These calls, whatever their arguments are.
+fn all(calls: &[i64]) -> Rules {
+    calls.iter().map(|it| (*it, Vec::new())).collect()
+}
+
+/// Which requests of `ioctl` are refused.
+fn ioctls(judged: Judged) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let requests =
+        |all: &[u64]| all.iter().map(|it| rule(&[is(1, *it)?])).collect::<Result<Vec<_>, _>>();
+    let mut rules = requests(TERMINAL)?;
+    if judged.calls == Calls::Unboxed {
+        rules.extend(requests(FILE_ATTRIBUTES)?);
+        let mut volumes = vec![bits(1, BTRFS.0, BTRFS.1)?];
+        volumes.extend(CLONES.iter().map(|it| is_not(1, *it)).collect::<Result<Vec<_>, _>>()?);
+        rules.push(rule(&volumes)?);
+    }
+    Ok(rules)
 }
 
 /// The instructions as they are in the memory of the kernel.
@@ -192,40 +271,67 @@ fn rules(judged: Judged) -> Result<Rules, seccompiler::Error> {
         rules.insert(libc::SYS_prlimit64, vec![rule(&[is_not(0, 0)?])?]);
         rules.insert(libc::SYS_setpriority, vec![rule(&[is(0, ALL_OF_USER)?])?]);
     }
-    rules.extend(never.into_iter().map(|it| (it, Vec::new())));
-    let words = TERMINAL.iter().map(|it| rule(&[is(1, *it)?]));
-    rules.insert(libc::SYS_ioctl, words.collect::<Result<_, _>>()?);
+    rules.extend(all(&never));
+    rules.insert(libc::SYS_ioctl, ioctls(judged)?);
     rules.insert(libc::SYS_socket, sockets(judged)?);
-    rules.extend(setuid()?);
+    rules.insert(libc::SYS_socketpair, pairs(judged)?);
+    rules.extend(set_id()?);
     if judged.only_tcp {
         for (call, index) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
             rules.insert(call, vec![rule(&[bits(index, FAST_OPEN, FAST_OPEN)?])?]);
         }
+        if !judged.unix {
+            // Without `bind`, which Landlock refuses, this takes some port of all addresses.
+            rules.insert(libc::SYS_listen, Vec::new());
+        }
     }
     Ok(rules)
 }
 
-/// A program that runs as its owner is never made, as far as a mode is an argument.
-fn setuid() -> Result<Rules, seccompiler::Error> {
-    let bit = u64::from(libc::S_ISUID);
-    let created = u64::from(libc::O_CREAT.unsigned_abs());
+/// A program that runs as its owner or group is never made, as far as a mode is an argument. `mkdir`
+/// ignores these bits.
+fn set_id() -> Result<Rules, seccompiler::Error> {
+    let ids = [u64::from(libc::S_ISUID), u64::from(libc::S_ISGID)];
+    // With any of these flags a file is made, with the mode that follows them.
+    let making = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY]
+        .map(|it| u64::from(it.unsigned_abs()));
+    let mode = |index: u8| -> Result<_, seccompiler::Error> {
+        ids.iter().map(|id| rule(&[bits(index, *id, *id)?])).collect::<Result<Vec<_>, _>>()
+    };
+    let opened = |flags: u8| -> Result<_, seccompiler::Error> {
+        let pairs = ids.iter().flat_map(|id| making.iter().map(move |flag| (*id, *flag)));
+        pairs
+            .map(|(id, flag)| rule(&[bits(flags, flag, flag)?, bits(flags + 1, id, id)?]))
+            .collect::<Result<Vec<_>, _>>()
+    };
     let mut rules = Rules::new();
-    for (call, mode) in
+    for (call, index) in
         [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)]
     {
-        rules.insert(call, vec![rule(&[bits(mode, bit, bit)?])?]);
+        rules.insert(call, mode(index)?);
     }
-    let opened = rule(&[bits(2, created, created)?, bits(3, bit, bit)?])?;
-    rules.insert(libc::SYS_openat, vec![opened]);
+    rules.insert(libc::SYS_openat, opened(2)?);
     #[cfg(target_arch = "x86_64")]
     {
         for call in [libc::SYS_chmod, libc::SYS_creat, libc::SYS_mknod] {
-            rules.insert(call, vec![rule(&[bits(1, bit, bit)?])?]);
+            rules.insert(call, mode(1)?);
         }
-        let opened = rule(&[bits(1, created, created)?, bits(2, bit, bit)?])?;
-        rules.insert(libc::SYS_open, vec![opened]);
+        rules.insert(libc::SYS_open, opened(1)?);
+    }
+    Ok(rules)
+}
+
+/// Which pairs of sockets are not made: those of families that are not made alone, and where no socket
+/// with a path is made, those whose ends can be sent from to any path.
+fn pairs(judged: Judged) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+    let mut rules = vec![rule(&[is_not(0, unix)?])?];
+    if !judged.unix {
+        for kind in DATAGRAMS {
+            rules.push(rule(&[bits(1, KIND, u64::from(kind.unsigned_abs()))?])?);
+        }
     }
     Ok(rules)
 }

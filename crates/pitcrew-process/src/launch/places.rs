@@ -6,11 +6,10 @@
 //! private home.
 
 use super::spec::{Files, Home, Zone};
+use crate::beneath::exactly;
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{
-        CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat,
-    },
+    fs::{CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, symlinkat},
     io::Errno,
 };
 use std::{
@@ -129,7 +128,7 @@ impl Places {
                 continue;
             };
             // What a link leads to has a place of its own, or is not shared.
-            if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Symlink {
+            if !is_link(&file)? {
                 self.share_open(&below, file, right)?;
             }
         }
@@ -163,7 +162,8 @@ impl Places {
 fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-        match openat2(checkout, place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH) {
+        match exactly(checkout, place, OFlags::PATH) {
+            Ok(file) if is_link(&file)? => return Ok(None),
             Ok(file) => return zone_right(file).map(Some),
             Err(Errno::NOENT) => {}
             Err(error) => return reached(Err(error)),
@@ -213,11 +213,9 @@ pub(super) fn show(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-
 fn beneath(folder: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
-    reached(openat2(folder, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH))
+    let Some(file) = reached(exactly(folder, path, OFlags::PATH))? else { return Ok(None) };
+    Ok(if is_link(&file)? { None } else { Some(file) })
 }
 
 /// What is not there, or not for us to reach, needs no rule: it is refused anyway.
@@ -227,6 +225,10 @@ fn reached<T>(opened: rustix::io::Result<T>) -> io::Result<Option<T>> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::XDEV) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_link(file: &OwnedFd) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Symlink)
 }
 
 fn is_folder(file: impl AsFd) -> io::Result<bool> {

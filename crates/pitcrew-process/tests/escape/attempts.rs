@@ -64,6 +64,7 @@ pub fn attempts(stage: &Stage) -> Vec<Attempt> {
         attempt.changes = false;
     }
     all.extend(files(stage));
+    all.extend(attributes(stage));
     all.extend(places(stage));
     all.extend(git(stage));
     all
@@ -129,6 +130,81 @@ fn files(stage: &Stage) -> Vec<Attempt> {
         ),
         attempt("write beside the zone", [READ_ONLY, LANDLOCK], "echo x > core/file"),
         attempt("move work out of the zone", [READ_ONLY, LANDLOCK], "mv ui/file core/other"),
+    ]
+}
+
+/// What a file is, besides what is in it.
+fn attributes(stage: &Stage) -> Vec<Attempt> {
+    let secret = stage.shown("outside/secret");
+    let set = |number: i64, name: &str, value: &str| {
+        let call = format!("syscall({number}, $p, $n, $v, length($v), 0) == -1 and exit 1");
+        format!("perl -e 'my ($p, $n, $v) = (\"{secret}\", \"{name}\", {value}); {call}'")
+    };
+    // The owner, one more user, the group, the mask and all others.
+    let list = "pack(\"V(vvV)5\", 2, 1, 6, -1, 2, 6, 12345, 4, 4, -1, 16, 6, -1, 32, 4, -1)";
+    let made = |flags: i32, name: &str| {
+        let call = format!("syscall({}, -100, $n, {flags}, 04755) == -1", libc::SYS_openat);
+        format!("perl -e 'my $n = \"{name}\"; {call} and exit 1'")
+    };
+    let (tmpfile, create) = (libc::O_TMPFILE | libc::O_RDWR, libc::O_CREAT | libc::O_WRONLY);
+    let how = format!("pack(\"QQQ\", {create}, 04755, 0)");
+    let openat2 = format!("syscall({}, -100, $n, $h, 24) == -1 and exit 1", libc::SYS_openat2);
+    let (hidden, both) = ([TREE, SECCOMP], [SECCOMP, SECCOMP]);
+    let request = |number: u64| {
+        format!(
+            "perl -e 'open(my $f, \"<\", \"ui/file\"); my $v = \"\\0\" x 128;
+             ioctl($f, {number}, $v) or $!{{EPERM}} and exit 1; exit 0'"
+        )
+    };
+    vec![
+        attempt(
+            "set an attribute of a file outside",
+            hidden,
+            set(libc::SYS_setxattr, "user.evil", "\"evil\""),
+        ),
+        attempt(
+            "set an attribute of a file outside, following no link",
+            hidden,
+            set(libc::SYS_lsetxattr, "user.evil", "\"evil\""),
+        ),
+        attempt(
+            "let another user write a file outside",
+            hidden,
+            set(libc::SYS_setxattr, "system.posix_acl_access", list),
+        ),
+        attempt("change the flags of a file", ["", SECCOMP], request(0x4008_6602)),
+        attempt("seal a file for good", ["", SECCOMP], request(0x4080_6685)),
+        attempt("make a volume of btrfs", ["", SECCOMP], request(0x5000_940e)),
+        attempt(
+            "change the flags of a file by its path",
+            ["", SECCOMP],
+            format!(
+                "perl -e 'my $a = \"\\0\" x 24; syscall(469, -100, 0, $a, 24, 0) == -1
+                 and $!{{EOPNOTSUPP}} and exit 1; exit 0'"
+            ),
+        ),
+        attempt(
+            "make a program outside run as its owner",
+            hidden,
+            "perl -e 'chmod(04755, \"../outside/secret\") or exit 1'",
+        ),
+        attempt(
+            "make a program outside run as its group",
+            hidden,
+            "perl -e 'chmod(02755, \"../outside/secret\") or exit 1'",
+        ),
+        attempt(
+            "make a program run as its owner",
+            both,
+            "perl -e 'chmod(04755, \"ui/file\") or exit 1'",
+        ),
+        attempt("leave a program that runs as its owner", both, made(create, "ui/new")),
+        attempt("make one without a name", both, made(tmpfile, "ui")),
+        attempt(
+            "make one by a call that is not seen",
+            both,
+            format!("perl -e 'my ($n, $h) = (\"ui/new\", {how}); {openat2}'"),
+        ),
     ]
 }
 
@@ -285,6 +361,14 @@ fn calls() -> Vec<Attempt> {
             call(libc::SYS_perf_event_open, "$zeros, 0, -1, -1, 0"),
         ),
         attempt("stop the kernel at a page", both, call(libc::SYS_userfaultfd, "-1")),
+        attempt("use memory that all processes share", ["", SECCOMP], system_v("shm", "0, 4096,")),
+        attempt("use messages that all processes share", ["", SECCOMP], system_v("msg", "0,")),
+        attempt("use semaphores that all processes share", ["", SECCOMP], system_v("sem", "0, 1,")),
+        attempt(
+            "have the kernel watch the machine's load",
+            [READ_ONLY, LANDLOCK],
+            "perl -e 'open(my $f, \">\", \"/proc/pressure/cpu\") or $!{ENOENT} or exit 1'",
+        ),
         attempt(
             "slow all processes of the user",
             ["", SECCOMP],
@@ -301,6 +385,14 @@ fn calls() -> Vec<Attempt> {
             call(libc::SYS_ioctl, "0, 0x7700005412, $name"),
         ),
     ]
+}
+
+/// Makes an object that any process of the user can find, and removes it.
+fn system_v(kind: &str, arguments: &str) -> String {
+    let remove = if kind == "sem" { "0, 0, 0" } else { "0, 0" };
+    format!(
+        "perl -e 'my $id = {kind}get({arguments} 0600); defined $id or exit 1; {kind}ctl($id, {remove})'"
+    )
 }
 
 fn internet(kind: &str, protocol: u32, port: u16, rest: &str) -> String {
@@ -334,6 +426,13 @@ fn network(stage: &Stage) -> Vec<Attempt> {
     let family = |number: u32, kind: u32| {
         format!("perl -e 'socket(my $s, {number}, {kind}, 0) or ($!{{EPERM}} and exit 1)'")
     };
+    let datagrams = stage.shown("services/log.sock");
+    let pair = |kind: u32| {
+        format!(
+            "perl -MSocket -e 'socketpair(my $a, my $b, AF_UNIX, {kind}, 0) or exit 1;
+             send($a, \"out\", 0, pack_sockaddr_un(\"{datagrams}\")) or exit 2'"
+        )
+    };
     let bind = "bind($s, pack_sockaddr_in(0, INADDR_ANY)) or exit 2; listen($s, 1) or exit 3";
     vec![
         attempt(
@@ -354,6 +453,18 @@ fn network(stage: &Stage) -> Vec<Attempt> {
             "listen for the machine's network",
             ["", LANDLOCK],
             internet("SOCK_STREAM", 0, tcp, bind),
+        ),
+        attempt(
+            "listen without a port",
+            ["", SECCOMP],
+            internet("SOCK_STREAM", 0, tcp, "listen($s, 1) or exit 2"),
+        ),
+        attempt("send to a socket from a pair", [TREE, SECCOMP], pair(2)),
+        attempt("send to a socket from a pair of another kind", [TREE, SECCOMP], pair(3)),
+        attempt(
+            "make a pair of the kernel's cluster sockets",
+            [SECCOMP, SECCOMP],
+            "perl -e 'socketpair(my $a, my $b, 30, 1, 0) or ($!{EPERM} and exit 1)'",
         ),
         attempt("speak to the host of a virtual machine", [SECCOMP, SECCOMP], family(40, 1)),
         attempt("use the kernel's ciphers", [SECCOMP, SECCOMP], family(38, 5)),
