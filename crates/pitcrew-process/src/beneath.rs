@@ -133,7 +133,7 @@ impl Beneath {
         if place.is_root() {
             return Err(BeneathError::NotAFile);
         }
-        let file = exactly(&self.root, place.as_str(), OFlags::RDONLY | PATIENTLY_NOT)?;
+        let file = exactly(&self.root, place.as_str(), OFlags::RDONLY | NONBLOCK_NOCTTY)?;
         is_file(&file)?;
         Ok(file.into())
     }
@@ -148,7 +148,7 @@ impl Beneath {
         for part in parts {
             folder = enter(&folder, &part)?;
         }
-        let file = exactly(&folder, &name, OFlags::WRONLY | OFlags::CREATE | PATIENTLY_NOT)?;
+        let file = exactly(&folder, &name, OFlags::WRONLY | OFlags::CREATE | NONBLOCK_NOCTTY)?;
         if is_file(&file)? > 1 {
             return Err(BeneathError::OtherName);
         }
@@ -187,7 +187,7 @@ impl Beneath {
 }
 
 /// Whatever it turns out to be, opening it waits for nobody and takes no terminal.
-pub(crate) const PATIENTLY_NOT: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+pub(crate) const NONBLOCK_NOCTTY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Opens what stands at a path, and no link, neither at its end nor on the way.
 pub(crate) fn exactly(
