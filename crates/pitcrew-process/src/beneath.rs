@@ -59,7 +59,7 @@ impl From<Errno> for BeneathError {
             Errno::NOENT => Self::Missing,
             Errno::XDEV => Self::Outside,
             Errno::LOOP => Self::Links,
-            // A part of it is no folder, it is one, or something that nobody listens to.
+            // Part of the path is no folder, or the target is a folder, or a pipe without a reader.
             Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => Self::NotAFile,
             error => Self::Io(error.into()),
         }
@@ -128,7 +128,7 @@ impl Beneath {
         Ok(if place.is_empty() { RepoPath::root() } else { RepoPath::parse(&place)? })
     }
 
-    /// Opens a located file for reading. Never waits for anybody.
+    /// Opens a located file for reading. Never blocks.
     pub fn read(&self, place: &RepoPath) -> Result<File, BeneathError> {
         if place.is_root() {
             return Err(BeneathError::NotAFile);
@@ -186,7 +186,7 @@ impl Beneath {
     }
 }
 
-/// Whatever it turns out to be, opening it waits for nobody and takes no terminal.
+/// Opening never blocks, whatever kind of file it is, and never takes a terminal.
 pub(crate) const NONBLOCK_NOCTTY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Opens what stands at a path, and no link, neither at its end nor on the way.

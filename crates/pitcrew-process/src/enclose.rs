@@ -81,7 +81,7 @@ pub(crate) fn enclose_main(spec: &str, arguments: &[OsString]) -> ExitCode {
         Ok(never) => match never {},
         Err(line) => line,
     };
-    eprintln!("{}{line}", launch::CONFINE_SAYS);
+    eprintln!("{}{line}", launch::CONFINE_PREFIX);
     ExitCode::from(launch::CONFINE_FAILED)
 }
 
@@ -123,7 +123,7 @@ fn enclose(spec: &EncloseSpec, arguments: &[OsString]) -> Result<std::convert::I
     Err(format!("cannot execute `{}`: {error}", spec.bubblewrap.display()))
 }
 
-/// A file without a name that whatever we become can read.
+/// An anonymous file that stays open across `exec`.
 fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("pitcrew", MemfdFlags::empty())?);
     file.write_all(bytes)?;
@@ -131,7 +131,8 @@ fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// The keys of the user's session stay outside. A kernel or container without keys has none to leave.
+/// Starts a new session keyring, so that the user's keys stay outside. A kernel or container may have no
+/// keyrings.
 fn leave_keyring() -> io::Result<()> {
     match join_keyring() {
         Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),

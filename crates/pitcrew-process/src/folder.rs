@@ -167,7 +167,7 @@ fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
     Ok(Content { bytes, metadata })
 }
 
-/// One name is enough: nobody replaces the same file twice at a time.
+/// One name is enough: a file is never replaced twice at the same time.
 fn beside(name: &OsStr) -> OsString {
     let mut new = OsString::from(".");
     new.push(name);

@@ -1,7 +1,7 @@
-//! Which files and folders a rule stands on. Opened here, once: a rule holds for what was opened,
+//! The files and folders of Landlock rules. Each is opened here once: a rule applies to what was opened,
 //! whatever is at its path later.
 //!
-//! Links in what an agent may have written are never followed: whoever planted one would choose
+//! Links in what an agent may have written are never followed: an agent that planted one would choose
 //! what the next program may write. Makes nothing but missing folders of a zone and the links of a
 //! private home.
 
@@ -158,7 +158,7 @@ impl Places {
 }
 
 /// A folder of the zone can be written. A file that is there can be filled anew; one that is not
-/// there yet can only be made by whoever can write the folder that will hold it.
+/// there yet can only be made by a program that can write its parent folder.
 fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
@@ -195,7 +195,7 @@ fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the links of a private home. What is in the way stays: whoever lives there put it there.
+/// Makes the links of a private home. Existing files stay: the agent of that home made them.
 pub(super) fn show(home: &Home) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let private = openat(CWD, &home.private, flags, Mode::empty())?;

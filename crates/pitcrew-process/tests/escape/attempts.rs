@@ -87,7 +87,7 @@ fn files(stage: &Stage) -> Vec<Attempt> {
         attempt("read a key in ~/.ssh", hidden, format!("cat {user}/.ssh/id")),
         attempt("read our token", hidden, format!("cat {token}")),
         attempt("read our settings", hidden, format!("cat {user}/.config/pitcrew/config.toml")),
-        attempt("read another's file", hidden, "cat ../outside/secret"),
+        attempt("read a file of another folder", hidden, "cat ../outside/secret"),
         attempt("list a folder outside", hidden, "ls ../outside | grep secret"),
         attempt("write outside", hidden, "echo x > ../outside/secret"),
         attempt("make a file outside", hidden, "echo x > ../outside/new"),
@@ -158,25 +158,25 @@ fn attributes(stage: &Stage) -> Vec<Attempt> {
     };
     vec![
         attempt(
-            "set an attribute of a file outside",
+            "set an extended attribute of a file outside",
             hidden,
             set(libc::SYS_setxattr, "user.evil", "\"evil\""),
         ),
         attempt(
-            "set an attribute of a file outside, following no link",
+            "set an attribute of a file outside by lsetxattr",
             hidden,
             set(libc::SYS_lsetxattr, "user.evil", "\"evil\""),
         ),
         attempt(
-            "let another user write a file outside",
+            "set an access control list of a file outside",
             hidden,
             set(libc::SYS_setxattr, "system.posix_acl_access", list),
         ),
         attempt("change the flags of a file", ["", SECCOMP], request(0x4008_6602)),
-        attempt("seal a file for good", ["", SECCOMP], request(0x4080_6685)),
-        attempt("make a volume of btrfs", ["", SECCOMP], request(0x5000_940e)),
+        attempt("enable fs-verity for a file", ["", SECCOMP], request(0x4080_6685)),
+        attempt("make a btrfs subvolume", ["", SECCOMP], request(0x5000_940e)),
         attempt(
-            "change the flags of a file by its path",
+            "change the flags of a file by file_setattr",
             ["", SECCOMP],
             format!(
                 "perl -e 'my $a = \"\\0\" x 24; syscall(469, -100, 0, $a, 24, 0) == -1
@@ -184,24 +184,24 @@ fn attributes(stage: &Stage) -> Vec<Attempt> {
             ),
         ),
         attempt(
-            "make a program outside run as its owner",
+            "set the set-user-ID bit of a file outside",
             hidden,
             "perl -e 'chmod(04755, \"../outside/secret\") or exit 1'",
         ),
         attempt(
-            "make a program outside run as its group",
+            "set the set-group-ID bit of a file outside",
             hidden,
             "perl -e 'chmod(02755, \"../outside/secret\") or exit 1'",
         ),
         attempt(
-            "make a program run as its owner",
+            "set the set-user-ID bit in the checkout",
             both,
             "perl -e 'chmod(04755, \"ui/file\") or exit 1'",
         ),
-        attempt("leave a program that runs as its owner", both, made(create, "ui/new")),
-        attempt("make one without a name", both, made(tmpfile, "ui")),
+        attempt("make a set-user-ID file", both, made(create, "ui/new")),
+        attempt("make an unnamed set-user-ID file", both, made(tmpfile, "ui")),
         attempt(
-            "make one by a call that is not seen",
+            "make a set-user-ID file by openat2",
             both,
             format!("perl -e 'my ($n, $h) = (\"ui/new\", {how}); {openat2}'"),
         ),
@@ -244,7 +244,7 @@ fn places(stage: &Stage) -> Vec<Attempt> {
             [LIMITS, LIMITS],
             "perl -e '$x = \"x\" x (400 << 20)'",
         ),
-        // They stay for a while: root is not refused but ended, by whoever looks.
+        // They stay for a while: root is not refused, but ended by the process counter.
         attempt(
             "start more processes than allowed",
             [LIMITS, LIMITS],
@@ -280,13 +280,13 @@ fn processes(stage: &Stage) -> Vec<Attempt> {
             format!("cat /proc/{pid}/cwd{secret}"),
         ),
         attempt(
-            "look at the memory of a process",
+            "read the memory map of a process",
             [PIDS, LANDLOCK],
             format!("grep -q stack /proc/{pid}/maps"),
         ),
         attempt("signal a process", [PIDS, SCOPE], format!("kill -CONT {pid}")),
         attempt(
-            "limit a process until it ends",
+            "end a process by a resource limit",
             [PIDS, SECCOMP],
             format!("perl -e 'my $all = pack(\"QQ\", 4096, 4096); {limit}'"),
         ),
@@ -333,44 +333,36 @@ fn calls() -> Vec<Attempt> {
                 call(libc::SYS_open_by_handle_at, "-1, $zeros, 0"),
             ),
         ),
-        attempt("make a user's name space", both, call(libc::SYS_unshare, "0x10000000")),
+        attempt("make a user namespace", both, call(libc::SYS_unshare, "0x10000000")),
         attempt(
-            "start a process in a name space",
+            "start a process in a new namespace",
             both,
             call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0"),
         ),
         attempt(
-            "start a process in a name space by the newer call",
+            "start a process in a new namespace by clone3",
             both,
             call(libc::SYS_clone3, "0, 0").replace("$!{EPERM}", "$!{ENOSYS}"),
         ),
-        attempt("enter another's name space", both, call(libc::SYS_setns, "-1, 0")),
+        attempt("enter another namespace", both, call(libc::SYS_setns, "-1, 0")),
+        attempt("clone a mount tree", both, call(libc::SYS_open_tree, "-1, $name, 0")),
+        attempt("watch all files that are opened", both, call(libc::SYS_fanotify_init, "0x200, 0")),
         attempt(
-            "take a tree to mount it elsewhere",
-            both,
-            call(libc::SYS_open_tree, "-1, $name, 0"),
-        ),
-        attempt(
-            "be told of all files that are opened",
-            both,
-            call(libc::SYS_fanotify_init, "0x200, 0"),
-        ),
-        attempt(
-            "watch the kernel at work",
+            "use performance events",
             both,
             call(libc::SYS_perf_event_open, "$zeros, 0, -1, -1, 0"),
         ),
-        attempt("stop the kernel at a page", both, call(libc::SYS_userfaultfd, "-1")),
-        attempt("use memory that all processes share", ["", SECCOMP], system_v("shm", "0, 4096,")),
-        attempt("use messages that all processes share", ["", SECCOMP], system_v("msg", "0,")),
-        attempt("use semaphores that all processes share", ["", SECCOMP], system_v("sem", "0, 1,")),
+        attempt("use userfaultfd", both, call(libc::SYS_userfaultfd, "-1")),
+        attempt("use System V shared memory", ["", SECCOMP], system_v("shm", "0, 4096,")),
+        attempt("use System V message queues", ["", SECCOMP], system_v("msg", "0,")),
+        attempt("use System V semaphores", ["", SECCOMP], system_v("sem", "0, 1,")),
         attempt(
-            "have the kernel watch the machine's load",
+            "register a pressure trigger",
             [READ_ONLY, LANDLOCK],
             "perl -e 'open(my $f, \">\", \"/proc/pressure/cpu\") or $!{ENOENT} or exit 1'",
         ),
         attempt(
-            "slow all processes of the user",
+            "lower the priority of all processes of the user",
             ["", SECCOMP],
             call(libc::SYS_setpriority, "2, 0, 0"),
         ),
@@ -380,7 +372,7 @@ fn calls() -> Vec<Attempt> {
         ),
         attempt("type into a terminal", both, call(libc::SYS_ioctl, "0, 0x5412, $name")),
         attempt(
-            "type into a terminal by other bits",
+            "type into a terminal with other high bits",
             both,
             call(libc::SYS_ioctl, "0, 0x7700005412, $name"),
         ),
@@ -443,7 +435,7 @@ fn network(stage: &Stage) -> Vec<Attempt> {
         attempt("connect by MPTCP", [NET, SECCOMP], mptcp(tcp, connect)),
         attempt("send by TCP fast open", [NET, SECCOMP], internet("SOCK_STREAM", 0, tcp, fast)),
         attempt(
-            "connect by a lazy fast open",
+            "connect by TCP fast open with a delay",
             [NET, LANDLOCK],
             internet("SOCK_STREAM", 0, tcp, &lazy),
         ),
@@ -455,14 +447,14 @@ fn network(stage: &Stage) -> Vec<Attempt> {
             internet("SOCK_STREAM", 0, tcp, bind),
         ),
         attempt(
-            "listen without a port",
+            "listen on an unnamed port",
             ["", SECCOMP],
             internet("SOCK_STREAM", 0, tcp, "listen($s, 1) or exit 2"),
         ),
-        attempt("send to a socket from a pair", [TREE, SECCOMP], pair(2)),
-        attempt("send to a socket from a pair of another kind", [TREE, SECCOMP], pair(3)),
+        attempt("send to a socket from a datagram socket pair", [TREE, SECCOMP], pair(2)),
+        attempt("send to a socket from a raw socket pair", [TREE, SECCOMP], pair(3)),
         attempt(
-            "make a pair of the kernel's cluster sockets",
+            "make a socket pair of another family",
             [SECCOMP, SECCOMP],
             "perl -e 'socketpair(my $a, my $b, 30, 1, 0) or ($!{EPERM} and exit 1)'",
         ),
@@ -501,7 +493,7 @@ fn through_proxy(host: &str, port: u16) -> String {
 }
 
 /// Places that the proxy does not lead to, though it is asked properly. Where nothing holds a
-/// program nobody is in between, and whoever is on the machine's network is reached.
+/// program, there is no proxy, and every host on the machine's network can be reached.
 fn proxied(stage: &Stage) -> Vec<Attempt> {
     let port = stage.tcp.local_addr().unwrap().port();
     let refused = |name, host: &str, port| Attempt {
@@ -511,7 +503,7 @@ fn proxied(stage: &Stage) -> Vec<Attempt> {
     vec![
         refused("reach the machine's loopback by the proxy", "127.0.0.1", port),
         refused("reach the metadata of a cloud by the proxy", "169.254.169.254", 80),
-        refused("reach a host that nobody allowed by the proxy", "not-allowed.example", 443),
+        refused("reach a host that is not allowed by the proxy", "not-allowed.example", 443),
     ]
 }
 

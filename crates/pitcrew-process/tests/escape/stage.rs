@@ -65,7 +65,7 @@ pub struct Stage {
     launcher: PathBuf,
     pub bystander: Child,
     pub tcp: TcpListener,
-    /// Whoever sends there is answered.
+    /// Answers each datagram.
     pub udp: u16,
     pub abstract_name: String,
     _sockets: [UnixListener; 2],
