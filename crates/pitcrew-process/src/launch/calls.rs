@@ -98,7 +98,7 @@ const CLONES: &[u64] = &[0x4004_9409, 0x4020_940d, 0xc018_9436];
 /// The bits of a socket type that are not flags.
 const KIND: u64 = 0xf;
 
-/// Types of socket pairs whose ends can send to any path. AF_UNIX treats SOCK_RAW as SOCK_DGRAM.
+/// Types of socket pairs whose ends can send to any path. `AF_UNIX` treats `SOCK_RAW` as `SOCK_DGRAM`.
 const DATAGRAMS: &[i32] = &[libc::SOCK_DGRAM, libc::SOCK_RAW];
 
 /// System calls that inspect other processes.
@@ -290,7 +290,7 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
     Ok(rules)
 }
 
-/// Refuses S_ISUID and S_ISGID in every call that takes a mode. `mkdir` ignores these bits.
+/// Refuses `S_ISUID` and `S_ISGID` in every call that takes a mode. `mkdir` ignores these bits.
 fn set_id() -> Result<Rules, seccompiler::Error> {
     let ids = [u64::from(libc::S_ISUID), u64::from(libc::S_ISGID)];
     // With either flag, `open` makes a file with the mode that follows.
@@ -322,7 +322,7 @@ fn set_id() -> Result<Rules, seccompiler::Error> {
     Ok(rules)
 }
 
-/// Refused socket pairs: all families but AF_UNIX, and where sockets with a path are refused, the types
+/// Refused socket pairs: all families but `AF_UNIX`, and where sockets with a path are refused, the types
 /// whose ends can send to any path.
 fn pairs(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());

@@ -178,10 +178,8 @@ fn attributes(stage: &Stage) -> Vec<Attempt> {
         attempt(
             "change the flags of a file by file_setattr",
             ["", SECCOMP],
-            format!(
-                "perl -e 'my $a = \"\\0\" x 24; syscall(469, -100, 0, $a, 24, 0) == -1
-                 and $!{{EOPNOTSUPP}} and exit 1; exit 0'"
-            ),
+            "perl -e 'my $a = \"\\0\" x 24; syscall(469, -100, 0, $a, 24, 0) == -1
+             and $!{EOPNOTSUPP} and exit 1; exit 0'",
         ),
         attempt(
             "set the set-user-ID bit of a file outside",

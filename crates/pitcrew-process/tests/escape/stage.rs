@@ -59,6 +59,9 @@ pub struct Ended {
     pub text: String,
 }
 
+/// A path, its mode, its time, its attributes and its content.
+type Entry = (PathBuf, u32, i64, Vec<u8>, Option<Vec<u8>>);
+
 pub struct Stage {
     root: TempDir,
     pub user: User,
@@ -143,7 +146,7 @@ impl Stage {
     }
 
     /// What is outside, to the last bit that an attempt could change.
-    pub fn outside(&self) -> Vec<(PathBuf, u32, i64, Vec<u8>, Option<Vec<u8>>)> {
+    pub fn outside(&self) -> Vec<Entry> {
         let mut found = Vec::new();
         let mut folders = ["outside", "user", "vault", "services"].map(|it| self.path(it)).to_vec();
         while let Some(path) = folders.pop() {
