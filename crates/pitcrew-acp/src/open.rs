@@ -17,7 +17,7 @@ use crate::{
 };
 use pitcrew_model::{EffectId, ErrorCause, Failure, limits};
 use pitcrew_process::{
-    CONFINE_SAYS, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
+    CONFINE_PREFIX, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
     ShimSpec, attach_shim, start_shim,
 };
 use serde::de::DeserializeOwned;
@@ -154,7 +154,7 @@ fn failed(launch: &Launch, failure: Failure) -> OpenError {
 /// retry would not help.
 fn never_ran(program: &str, failure: Failure) -> Failure {
     let Failure::AgentExited { output, .. } = &failure else { return failure };
-    let Some(reason) = output.strip_prefix(CONFINE_SAYS) else { return failure };
+    let Some(reason) = output.strip_prefix(CONFINE_PREFIX) else { return failure };
     Failure::AgentMissing { program: program.to_owned(), message: reason.trim_end().to_owned() }
 }
 

@@ -6,8 +6,8 @@ use crate::{
 };
 use pitcrew_model::{CommitId, limits};
 use pitcrew_process::{
-    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Overflow, Policy, Prepared, Run,
-    RunError, Tier, is_machine_root, landlock_abi, prepare_waiting, run_confined, run_trusted,
+    CONFINE_PREFIX, Cancel, Finished, LANDLOCK_ABI_MIN, Limits, Net, Overflow, Policy, Prepared,
+    Run, RunError, Tier, is_machine_root, landlock_abi, prepare_waiting, run_confined, run_trusted,
 };
 use std::{
     ffi::OsString,
@@ -424,7 +424,7 @@ fn run_fresh(
         let lighter = rights.of(policy, Tier::T2);
         let finished = run_confined(&lighter, run.clone(), cancel)?;
         // Where it cannot be held so, it did not run.
-        if !finished.stderr.starts_with(CONFINE_SAYS.as_bytes()) {
+        if !finished.stderr.starts_with(CONFINE_PREFIX.as_bytes()) {
             return Ok(finished);
         }
     }

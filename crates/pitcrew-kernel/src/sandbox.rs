@@ -20,9 +20,10 @@ pub fn suffices(state: &State, sandbox: &Sandbox) -> Result<(), Rejection> {
     if let Some(min_tier) = sandbox.min_tier.filter(|it| *it > available) {
         return Err(Rejection::TierTooLow { available, min_tier, obstacle });
     }
-    let agreed = sandbox.consent || state.accepted_tier.is_some_and(|it| it <= available);
-    if available == Tier::T1 && !agreed {
-        return Err(Rejection::NeedsConsent { obstacle });
+    let is_accepted = state.accepted_tier.is_some_and(|it| it <= available);
+    match available {
+        _ if is_accepted || !sandbox.needs_consent() => Ok(()),
+        Tier::T1 => Err(Rejection::NeedsConsent { obstacle }),
+        Tier::T2 | Tier::T3 => Err(Rejection::RootNeedsConsent { obstacle }),
     }
-    Ok(())
 }

@@ -273,6 +273,11 @@ pub enum Rejection {
         because(obstacle.as_deref())
     )]
     NeedsConsent { obstacle: Option<String> },
+    #[error(
+        "agents would run as root with Landlock and seccomp only (tier T2), which do not protect the modes and times of files of root{}; run pitcrew as an ordinary user, or accept this once with `--accept-tier T2`",
+        because(obstacle.as_deref())
+    )]
+    RootNeedsConsent { obstacle: Option<String> },
 }
 
 fn because(obstacle: Option<&str>) -> String {

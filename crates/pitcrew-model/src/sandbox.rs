@@ -1,7 +1,7 @@
 //! Sandbox tiers.
 
 use alloc::string::String;
-use core::fmt;
+use core::{fmt, ops::Not};
 use serde::{Deserialize, Serialize};
 
 /// The sandbox tiers, the weakest first.
@@ -30,15 +30,29 @@ impl fmt::Display for Tier {
 pub struct Sandbox {
     /// The strongest available tier.
     pub available: Tier,
-    /// The weakest acceptable tier. Absent: any, but T1 only if a person agrees.
+    /// The weakest acceptable tier. Absent: any, if a person accepts it where that is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_tier: Option<Tier>,
     /// Why no stronger tier is available, and how to get one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
-    /// The user's settings agree to T1.
+    /// The user's own settings accept the available tier.
     #[serde(default)]
     pub consent: bool,
+    /// Programs run as root: Landlock leaves root the modes and times of all of its files.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub as_root: bool,
+}
+
+impl Sandbox {
+    /// Whether nothing starts before a person accepts the available tier.
+    pub fn needs_consent(&self) -> bool {
+        match self.available {
+            Tier::T1 => !self.consent,
+            Tier::T2 => self.as_root && !self.consent,
+            Tier::T3 => false,
+        }
+    }
 }
 
 /// The sandbox of a started agent.

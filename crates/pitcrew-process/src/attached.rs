@@ -1,4 +1,4 @@
-//! Runs a program in our place: it has our terminal, and we wait.
+//! Runs a program in the foreground: it uses our terminal while we wait.
 
 use crate::{command, environment};
 use std::{ffi::OsString, io, path::Path};

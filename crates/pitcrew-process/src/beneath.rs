@@ -7,16 +7,18 @@
 
 use pitcrew_model::{PathError, RepoPath};
 use rustix::{
-    fs::{FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, mkdirat, openat2, readlinkat},
+    fs::{
+        FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, mkdirat, openat, openat2,
+        readlinkat,
+    },
     io::Errno,
-    path::Arg,
 };
 use std::{
     collections::VecDeque,
     fs::File,
     io::{self, Write},
-    os::fd::{AsFd, OwnedFd},
-    path::{Path, PathBuf},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Component, Path, PathBuf},
 };
 
 /// As many links as the system itself would follow.
@@ -57,7 +59,7 @@ impl From<Errno> for BeneathError {
             Errno::NOENT => Self::Missing,
             Errno::XDEV => Self::Outside,
             Errno::LOOP => Self::Links,
-            // A part of it is no folder, it is one, or something that nobody listens to.
+            // Part of the path is no folder, or the target is a folder, or a pipe without a reader.
             Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => Self::NotAFile,
             error => Self::Io(error.into()),
         }
@@ -126,12 +128,12 @@ impl Beneath {
         Ok(if place.is_empty() { RepoPath::root() } else { RepoPath::parse(&place)? })
     }
 
-    /// Opens a located file for reading. Never waits for anybody.
+    /// Opens a located file for reading. Never blocks.
     pub fn read(&self, place: &RepoPath) -> Result<File, BeneathError> {
         if place.is_root() {
             return Err(BeneathError::NotAFile);
         }
-        let file = exactly(&self.root, place.as_str(), OFlags::RDONLY | PATIENTLY_NOT)?;
+        let file = exactly(&self.root, place.as_str(), OFlags::RDONLY | NONBLOCK_NOCTTY)?;
         is_file(&file)?;
         Ok(file.into())
     }
@@ -146,7 +148,7 @@ impl Beneath {
         for part in parts {
             folder = enter(&folder, &part)?;
         }
-        let file = exactly(&folder, &name, OFlags::WRONLY | OFlags::CREATE | PATIENTLY_NOT)?;
+        let file = exactly(&folder, &name, OFlags::WRONLY | OFlags::CREATE | NONBLOCK_NOCTTY)?;
         if is_file(&file)? > 1 {
             return Err(BeneathError::OtherName);
         }
@@ -184,15 +186,45 @@ impl Beneath {
     }
 }
 
-/// Whatever it turns out to be, opening it waits for nobody and takes no terminal.
-pub(crate) const PATIENTLY_NOT: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+/// Opening never blocks, whatever kind of file it is, and never takes a terminal.
+pub(crate) const NONBLOCK_NOCTTY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// Opens what stands at a path, and no link, neither at its end nor on the way.
-pub(crate) fn exactly(folder: impl AsFd, path: impl Arg, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn exactly(
+    folder: impl AsFd,
+    path: impl AsRef<Path>,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let mode =
         if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
-    openat2(folder, path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode, resolve)
+    let (path, flags) = (path.as_ref(), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
+    match openat2(&folder, path, flags, mode, resolve) {
+        // seccomp cannot see the mode that this call gives to a new file, so boxes do not have it.
+        Err(Errno::NOSYS | Errno::PERM) => step_by_step(folder.as_fd(), path, flags, mode),
+        opened => opened,
+    }
+}
+
+/// Opens the same as `openat2` with links forbidden, one part of the path after the other.
+fn step_by_step(
+    folder: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    const FOLDER: OFlags =
+        OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+    let mut above = openat(folder, ".", FOLDER, Mode::empty())?;
+    let mut parts = path.components().filter(|it| *it != Component::CurDir).peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else { return Err(Errno::XDEV) };
+        if parts.peek().is_none() {
+            return openat(&above, name, flags, mode);
+        }
+        above = openat(&above, name, FOLDER, Mode::empty())?;
+    }
+    openat(&above, ".", flags, mode)
 }
 
 /// Goes into a folder, which is made where it is not there.
@@ -227,4 +259,40 @@ pub(crate) fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
 
 fn parts(path: &str) -> VecDeque<String> {
     path.split('/').filter(|it| !it.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        fs::{self, read_to_string},
+        os::unix::fs::symlink,
+    };
+
+    #[test]
+    fn each_step_follows_no_link_and_stays_beneath() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("root/a/b")).unwrap();
+        fs::write(at("root/a/b/file"), "text").unwrap();
+        fs::write(at("outside"), "outside").unwrap();
+        symlink("a", at("root/link")).unwrap();
+        symlink("../../../outside", at("root/a/b/out")).unwrap();
+        let root = Beneath::open(&at("root")).unwrap().root;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let step = |path: &str, flags: OFlags| {
+            step_by_step(root.as_fd(), path.as_ref(), flags, Mode::from_raw_mode(0o666))
+        };
+        for path in ["a/b/file", "./a/b/file", "a/./b/file"] {
+            let file = step(path, flags).unwrap();
+            let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+            assert_eq!(read_to_string(path).unwrap(), "text");
+        }
+        for path in ["../outside", "a/../../outside", "/etc/passwd", "link/b/file", "a/b/out"] {
+            assert!(step(path, flags).is_err(), "{path}");
+        }
+        assert!(step(".", flags | OFlags::DIRECTORY).is_ok());
+        assert!(step("a/new", flags | OFlags::WRONLY | OFlags::CREATE).is_ok());
+        assert!(at("root/a/new").exists());
+    }
 }

@@ -1,4 +1,4 @@
-//! Stopping runs from outside.
+//! Cancels runs from another thread.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::{

@@ -1,8 +1,7 @@
-//! The orchestrator's end of a shim: starts it or comes back to it, sends frames, receives what
-//! passed.
+//! The orchestrator's end of a shim: starts it or reconnects to it, sends frames, receives events.
 //!
-//! Reads the socket only when somebody waits for the next event, so a slow reader slows the
-//! agent down and nothing piles up here.
+//! Reads the socket only while a caller waits for the next event: a slow reader slows the agent down, and
+//! nothing is buffered without limit.
 
 mod error;
 mod events;
@@ -60,7 +59,7 @@ impl ShimHandle {
     /// Sends one frame to the agent. An id that was sent before is dropped by the shim, so after
     /// a crash everything may be sent again.
     ///
-    /// Waits while the agent does not read. That the agent is gone is told by the events.
+    /// Waits while the agent does not read. The events report when the agent is gone.
     pub async fn send(&self, id: u64, frame: &str) -> Result<(), ShimError> {
         if frame.contains('\n') {
             let reason = "it has more than one line".to_owned();
@@ -79,9 +78,9 @@ impl ShimHandle {
         outgoing.flush().await.map_err(gone)
     }
 
-    /// Tells the shim to end the agent: a request, then force after `grace`. Returns when the
-    /// order was heard; the last event tells that nothing is left. An agent that has ended
-    /// already is no error; a shim that does not hear is one.
+    /// Asks the shim to end the agent, and to kill it after `grace`. Returns when the shim has received the
+    /// request; the last event reports that nothing is left. It is no error if the agent has already
+    /// ended, but it is one if the shim does not answer.
     ///
     /// Goes its own way to the shim, so it works while frames are stuck, and may overtake some.
     pub async fn stop(&self, grace: Duration) -> Result<(), ShimError> {
@@ -89,8 +88,8 @@ impl ShimHandle {
         stop_at(&self.socket, grace).await.map(drop).map_err(gone)
     }
 
-    /// Ends the shim and all that is its agent's without asking it: for one that does not do what
-    /// it is told. The last event follows as if somebody had killed it.
+    /// Kills the shim and its whole agent without asking: for a shim that does not respond.
+    /// The last event follows as if it had been killed.
     pub async fn end_by_force(&self) {
         leftover::hunted(&self.context.dir, None).await;
     }
@@ -101,10 +100,10 @@ impl ShimHandle {
     }
 }
 
-/// Tells the shim that listens there to end its agent; false where nobody listens any more.
+/// Asks the shim behind the socket to end its agent; false if no shim listens there.
 async fn stop_at(socket: &Path, grace: Duration) -> io::Result<bool> {
     match timeout(HEARD_MAX, tell_to_stop(socket, grace)).await {
-        Ok(told) => told,
+        Ok(answer) => answer,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
@@ -135,7 +134,7 @@ impl Outgoing {
     }
 }
 
-/// Nobody listens there any more.
+/// No shim listens there any more.
 fn is_over(error: &io::Error) -> bool {
     matches!(
         error.kind(),

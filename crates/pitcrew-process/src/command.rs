@@ -1,4 +1,4 @@
-//! The only place that makes a command.
+//! The only place that builds a `Command`.
 
 use std::{
     ffi::OsStr,

@@ -1,7 +1,7 @@
-//! Turns a policy into what is started: the program itself, or a launcher that confines it first.
+//! Turns a policy into a command line: the program itself, or a launcher that confines it first.
 //!
-//! Every start of a program that is not ours goes through `wrap`. It only names what is to be
-//! started; it starts nothing and never creates anything on the machine.
+//! Every program that is not ours is started through `wrap`. It only builds the command line; it starts
+//! nothing and creates nothing on the machine.
 
 mod mounts;
 mod user;
@@ -28,20 +28,20 @@ use std::{
 /// written.
 const TEMPORARY: &str = ".tmp";
 
-/// What is started in the place of a program.
+/// The command that is started instead of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub(crate) argv: Vec<OsString>,
     /// The whole environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// What of the machine is in a box.
+    /// Paths of the machine that are visible in a box.
     pub(crate) shared: Vec<PathBuf>,
 }
 
-/// How a program ended, of which the system told this of what was started in its place.
+/// How a program ended, given how its launcher ended.
 ///
-/// Whoever holds a box can only say in an exit code that a signal ended the program.
-pub(crate) fn told(
+/// bubblewrap can report a signal that ended the program only as an exit code.
+pub(crate) fn decode_exit(
     policy: &Policy,
     code: Option<i32>,
     signal: Option<i32>,
@@ -52,8 +52,7 @@ pub(crate) fn told(
     }
 }
 
-/// What to start so that `argv` runs in `cwd` with the environment `env` and no more rights than
-/// the policy has.
+/// Builds the command that runs `argv` in `cwd` with the environment `env` and the rights of the policy.
 ///
 /// Fails with `NotFound` or `PermissionDenied` when there is no such program.
 pub(crate) fn wrap(
@@ -87,7 +86,7 @@ fn found<'a>(
     Ok((command::find_in(name, env)?, rest))
 }
 
-/// The words before a program with which our own executable takes rights from itself first.
+/// The arguments that make our own executable confine itself before it becomes the program.
 fn launcher(launcher: &Path, spec: &ConfineSpec) -> [OsString; 4] {
     let spec = serde_json::to_string(spec).expect("a specification is plain data");
     [launcher.into(), "confine".into(), spec.into(), "--".into()]

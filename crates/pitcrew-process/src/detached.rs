@@ -1,4 +1,4 @@
-//! Starts a program that is left to itself: the one start whose end nobody waits for.
+//! Starts a detached program: the only kind of program that is never waited for.
 
 use crate::{command, environment};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     process::{Child, Stdio},
 };
 
-/// A program that goes on when we end.
+/// A program that outlives this process.
 pub struct Detached {
     child: Child,
 }
@@ -35,7 +35,7 @@ pub fn spawn_detached(argv: &[OsString], log: File) -> io::Result<Detached> {
     Ok(Detached { child: command.spawn()? })
 }
 
-/// Leaves the session of whoever started us, so that its terminal and its signals do not reach us.
+/// Leaves the session of our parent process, so that its terminal and signals do not reach us.
 pub fn leave_session() -> io::Result<()> {
     rustix::process::setsid()?;
     Ok(())

@@ -1,8 +1,8 @@
 //! The only way from a box to the network: a process of its own, outside the box.
 //!
-//! It takes the requests of programs that were told to use a proxy, compares each place with an
-//! allow-list, resolves its name once, looks at the addresses, and dials one of those that it
-//! looked at. Where this machine has a proxy of its own, that one is dialled instead. Each decision is written down before anything is dialled. It never looks into what
+//! It takes the requests of programs that are configured to use a proxy, compares each place with an
+//! allow-list, resolves its name once, checks the addresses, and dials one that it checked. If
+//! this machine uses a proxy, it dials that proxy instead. Each decision is recorded before it dials. It never looks into what
 //! passes, and it never starts anything.
 //!
 //! ```text
@@ -10,9 +10,9 @@
 //!                                                        └──────────── egress.ndjson ◄─────────┘
 //! ```
 //!
-//! What it listens on is its standard input, opened by whoever starts it: so a box can be made while
-//! it begins. It lives as long as somebody holds the other end of its standard output, and so ends
-//! with its starter, also when that is killed.
+//! It listens on its standard input, which its parent opens: so a box can be made while it starts. It
+//! runs as long as the other end of its standard output is open, and so ends with its parent, even when
+//! the parent is killed.
 
 mod spec;
 mod body;

@@ -58,6 +58,11 @@ pub(crate) struct Mapping {
     pub(crate) read: Vec<PathBuf>,
 }
 
+/// Whether programs that are not in a box run as root, of the machine or of a container.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Whether we are the root of the machine. Root of a container with user ids of its own is an ordinary
 /// user outside it.
 pub fn is_machine_root() -> bool {
@@ -65,7 +70,7 @@ pub fn is_machine_root() -> bool {
         let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
         map.split_ascii_whitespace().eq(["0", "0", "4294967295"])
     };
-    rustix::process::geteuid().is_root() && maps_all()
+    is_root() && maps_all()
 }
 
 /// The body of `pitcrew enclose SPEC -- ARGUMENTS`, where the arguments are bubblewrap's. Returns only
@@ -76,7 +81,7 @@ pub(crate) fn enclose_main(spec: &str, arguments: &[OsString]) -> ExitCode {
         Ok(never) => match never {},
         Err(line) => line,
     };
-    eprintln!("{}{line}", launch::CONFINE_SAYS);
+    eprintln!("{}{line}", launch::CONFINE_PREFIX);
     ExitCode::from(launch::CONFINE_FAILED)
 }
 
@@ -118,7 +123,7 @@ fn enclose(spec: &EncloseSpec, arguments: &[OsString]) -> Result<std::convert::I
     Err(format!("cannot execute `{}`: {error}", spec.bubblewrap.display()))
 }
 
-/// A file without a name that whatever we become can read.
+/// An anonymous file that stays open across `exec`.
 fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("pitcrew", MemfdFlags::empty())?);
     file.write_all(bytes)?;
@@ -126,7 +131,8 @@ fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// The keys of the user's session stay outside. A kernel or container without keys has none to leave.
+/// Starts a new session keyring, so that the user's keys stay outside. A kernel or container may have no
+/// keyrings.
 fn leave_keyring() -> io::Result<()> {
     match join_keyring() {
         Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),

@@ -1,8 +1,8 @@
-//! The input and output of a program in a box, given to it past whoever holds the box.
+//! Standard input and output of a program in a box, passed around bubblewrap.
 //!
-//! Whoever holds a box keeps the standard streams that it was started with for as long as the box
-//! is there. Were they the program's, nobody would see that it has closed them. So the holder gets a
-//! socket, and our launcher takes the program's ends out of it, within the box.
+//! bubblewrap keeps its own standard streams open as long as the box exists. If they were the program's,
+//! it would be invisible that the program has closed them. So bubblewrap gets a socket, and our launcher
+//! receives the program's streams through it, inside the box.
 
 use crate::{Policy, Tier};
 use rustix::net::{

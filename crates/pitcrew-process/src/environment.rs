@@ -1,6 +1,6 @@
-//! Which variables a program gets. Secrets, preloads and redirections never pass by accident:
-//! confined programs get an allow-list, trusted ones everything but what could redirect git or say
-//! that they are somebody else's.
+//! The environment of a program. Secrets, preloads and redirections never pass by accident: confined
+//! programs get an allow-list, trusted ones everything except variables that redirect git or claim
+//! another owner.
 
 use crate::{
     Policy,

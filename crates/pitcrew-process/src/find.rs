@@ -184,7 +184,7 @@ mod tests {
         let absolute = path.display().to_string();
         assert!(find_program(&absolute, &BTreeMap::new()).is_some());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("no program");
-        // Root may execute nothing that nobody may.
+        // Root cannot execute a file that has no execute bit at all.
         assert_eq!(find_program(&absolute, &BTreeMap::new()), None);
     }
 }

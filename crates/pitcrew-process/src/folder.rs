@@ -4,7 +4,7 @@
 //! without waiting. What is judged is what was opened: renaming or replacing a part of the path
 //! changes nothing after that.
 
-use crate::beneath::{BeneathError, PATIENTLY_NOT, exactly, is_file};
+use crate::beneath::{BeneathError, NONBLOCK_NOCTTY, exactly, is_file};
 use rustix::{
     fs::{
         AtFlags, CWD, Gid, Mode, OFlags, ResolveFlags, Uid, fchmod, fchown, mkdirat, openat,
@@ -63,12 +63,12 @@ impl Folder {
 
     /// Reads a regular file below this folder that is not longer than `bytes_max`.
     pub fn read(&self, below: &Path, bytes_max: u64) -> io::Result<Content> {
-        content(exactly(&self.0, below, OFlags::RDONLY | PATIENTLY_NOT)?, bytes_max)
+        content(exactly(&self.0, below, OFlags::RDONLY | NONBLOCK_NOCTTY)?, bytes_max)
     }
 
     /// Opens a regular file below this folder for reading.
     pub fn file(&self, below: &Path) -> io::Result<File> {
-        plain(exactly(&self.0, below, OFlags::RDONLY | PATIENTLY_NOT)?)
+        plain(exactly(&self.0, below, OFlags::RDONLY | NONBLOCK_NOCTTY)?)
     }
 
     /// Writes a new file of this folder, in the place of whatever has its name but a folder.
@@ -141,7 +141,7 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
 }
 
 fn open_at(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PATIENTLY_NOT;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | NONBLOCK_NOCTTY;
     Ok(openat(CWD, path, flags, Mode::empty())?)
 }
 
@@ -167,7 +167,7 @@ fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
     Ok(Content { bytes, metadata })
 }
 
-/// One name is enough: nobody replaces the same file twice at a time.
+/// One name is enough: a file is never replaced twice at the same time.
 fn beside(name: &OsStr) -> OsString {
     let mut new = OsString::from(".");
     new.push(name);

@@ -112,7 +112,7 @@ fn split(bytes: &[u8]) -> Vec<Piece> {
             Some(_) | None => Piece::Garbage,
         })
         .collect();
-    // How often a line that is too long is told depends on how it came.
+    // How often a line that is too long is reported depends on how it arrived.
     pieces.dedup_by(|a, b| *a == Piece::Garbage && *b == Piece::Garbage);
     pieces
 }

@@ -1,7 +1,7 @@
-//! What was open when we were started.
+//! Files that were open when this process started.
 //!
-//! A shell, an editor or a build may leave folders and sockets open to whatever it starts. A box hides
-//! paths, and a folder that is open already leads out of it.
+//! A shell, an editor or a build may leave folders and sockets open in the programs it starts. A box hides
+//! paths, but a folder that is already open leads out of it.
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use std::{ffi::c_long, fs, io, os::fd::BorrowedFd};
@@ -12,8 +12,8 @@ const FIRST: i32 = 3;
 /// `CLOSE_RANGE_CLOEXEC`
 const ON_EXEC: c_long = 4;
 
-/// Nothing that we inherited, but for standard input, output and error, is passed on to any program.
-/// For the very start of a process: what we open ourselves is nobody else's business anyway.
+/// Keeps inherited files, except for standard input, output and error, from all programs we start.
+/// Call it at the start of a process; files opened later are close-on-exec anyway.
 pub fn pass_nothing_on() -> io::Result<()> {
     if close_all_on_exec() { Ok(()) } else { close_each_on_exec() }
 }
@@ -21,7 +21,7 @@ pub fn pass_nothing_on() -> io::Result<()> {
 /// Needs no `/proc`, which a box may have to mount first. A kernel before 5.11 has no such call.
 #[expect(unsafe_code, reason = "the call has no safe form")]
 fn close_all_on_exec() -> bool {
-    // SAFETY: the mark changes nothing for whoever uses the files here, and no memory is touched.
+    // SAFETY: the flag does not affect users of the files in this process, and no memory is touched.
     let result = unsafe {
         libc::syscall(libc::SYS_close_range, c_long::from(FIRST), c_long::from(u32::MAX), ON_EXEC)
     };
@@ -38,10 +38,13 @@ fn close_each_on_exec() -> io::Result<()> {
     Ok(())
 }
 
-#[expect(unsafe_code, reason = "nobody else has a word for what we did not open ourselves")]
+#[expect(
+    unsafe_code,
+    reason = "the file was opened by another program, so no type of ours owns it"
+)]
 fn close_on_exec(number: i32) {
     // SAFETY: no other thread is there yet that could close it, and where it is closed all the same the
-    // kernel says so. The mark changes nothing for whoever uses it here.
+    // kernel says so. The flag does not affect users of the file in this process.
     let file = unsafe { BorrowedFd::borrow_raw(number) };
     fcntl_setfd(file, FdFlags::CLOEXEC).ok();
 }

@@ -1,12 +1,12 @@
-//! `pitcrew confine`: takes rights from itself and becomes the program that shall not have them.
+//! `pitcrew confine`: drops its own rights, then becomes the program to confine.
 //!
-//! Everything is applied by this small process to itself, and is inherited by all that it becomes
-//! and starts. It is all or nothing: where one layer cannot be applied, it says so in one line and
-//! ends, and the program never runs. It never gives a right that it did not have.
+//! This small process applies each layer to itself; the program and all its children inherit them. It is
+//! all or nothing: if one layer cannot be applied, it prints one line and exits, and the program never
+//! runs. It never grants a right that it did not have.
 //!
 //! ```text
-//! the user of the box ─► ports go out ─► limits ─► capabilities go ─► Landlock ─► seccomp ─► exec
-//!                                                                   where asked to, waits ┘
+//! user of the box ─► network ports ─► limits ─► drop capabilities ─► Landlock ─► seccomp ─► exec
+//!                                                            waits for the start, if asked to ┘
 //! ```
 
 mod spec;
@@ -35,11 +35,11 @@ use std::{
 
 /// A layer could not be applied, and the program was not run.
 pub const CONFINE_FAILED: u8 = 125;
-/// What its words begin with, where it does not become the program.
-pub const CONFINE_SAYS: &str = "pitcrew confine: ";
-/// As shells have it: the program may not be executed.
+/// The prefix of its error message when it could not become the program.
+pub const CONFINE_PREFIX: &str = "pitcrew confine: ";
+/// The exit code of shells for a program that cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
-/// As shells have it: there is no such program.
+/// The exit code of shells for a program that does not exist.
 const NOT_FOUND: u8 = 127;
 
 /// Why the program was not run.
@@ -57,41 +57,42 @@ impl Refusal {
 /// The body of `pitcrew confine SPEC -- ARGV`. Returns only when the program was not run.
 pub(crate) fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
     let refusal = launch(spec, argv);
-    eprintln!("{CONFINE_SAYS}{}", refusal.line);
+    eprintln!("{CONFINE_PREFIX}{}", refusal.line);
     ExitCode::from(refusal.code)
 }
 
 fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
-    // The box may be made long before the program is to begin.
-    let confined = spec.and_then(|it| Ok((become_confined(&it)?, taken(&it)?, let_go(&it)?)));
+    // The box may exist long before the program may start.
+    let confined =
+        spec.and_then(|it| Ok((become_confined(&it)?, receive_stdio(&it)?, wait_for_start(&it)?)));
     match confined {
-        Ok((more, ends, ())) => refused(argv, &execute(argv, more, ends)),
+        Ok((more, ends, ())) => not_executed(argv, &execute(argv, more, ends)),
         Err(refusal) => refusal,
     }
 }
 
-/// Input and output of the program, where they are not ours. Waits until they are handed over.
-fn taken(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
-    let taken = spec.takes_ends.then(ends::take_over).transpose();
-    taken.map_err(|error| Refusal::layer("input and output", error))
+/// Receives the program's input and output, if they are not our own. Waits for them.
+fn receive_stdio(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
+    let received = spec.takes_ends.then(ends::take_over).transpose();
+    received.map_err(|error| Refusal::layer("input and output", error))
 }
 
-/// Waits for the byte that says that the program may begin, where there is to be one.
-fn let_go(spec: &ConfineSpec) -> Result<(), Refusal> {
+/// Waits for the byte that starts the program, if one is expected.
+fn wait_for_start(spec: &ConfineSpec) -> Result<(), Refusal> {
     if !spec.waits {
         return Ok(());
     }
     let read = rustix::io::retry_on_intr(|| rustix::io::read(io::stdin(), &mut [0_u8]));
     match read {
         Ok(1) => Ok(()),
-        Ok(_) => Err(Refusal::layer("the program", "nobody let it go")),
+        Ok(_) => Err(Refusal::layer("the program", "the parent process is gone")),
         Err(error) => Err(Refusal::layer("the program", error)),
     }
 }
 
-/// Returns the variables that the program gets besides ours.
+/// Applies every layer. Returns the variables that the program gets besides ours.
 fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal> {
     if let Some(user) = &spec.user {
         user::switch_to(user).map_err(|error| Refusal::layer("the user of the box", error))?;
@@ -103,30 +104,30 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     if let Some(home) = &spec.home {
         places::show(home).map_err(|error| Refusal::layer("the home", error))?;
     }
-    // Before anything is taken away.
-    let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), led_out);
+    // Before any right is dropped.
+    let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), open_egress);
     let mut more = more.map_err(|error| Refusal::layer("the network", error))?;
-    let (ports, led) =
-        relays::start(&spec.relays).map_err(|error| Refusal::layer("the way to us", error))?;
+    let (ports, led) = relays::start(&spec.relays)
+        .map_err(|error| Refusal::layer("the connection to pitcrew", error))?;
     more.extend(led);
     limits::apply(&spec.limits).map_err(|error| Refusal::layer("the limits", error))?;
     capabilities::drop_all().map_err(|error| Refusal::layer("the capabilities", error))?;
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| Refusal::layer("no_new_privs", error))?;
     landlock::apply(spec, &ports).map_err(|error| Refusal::layer("Landlock", error))?;
-    // In a box the filter came before us, so that the first process there is under it too.
+    // In a box, bubblewrap has already installed the filter, so that its first process is filtered too.
     if spec.calls == Calls::Unboxed {
         calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
     }
     Ok(more)
 }
 
-fn led_out(way: &WayOut) -> io::Result<Vec<(String, String)>> {
+fn open_egress(way: &WayOut) -> io::Result<Vec<(String, String)>> {
     let port = lead_out(way)?;
     Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
 }
 
-/// Becomes the program. Returns why it did not.
+/// Becomes the program. Returns only on failure.
 fn execute(
     argv: &[OsString],
     more: Vec<(String, String)>,
@@ -148,7 +149,7 @@ fn execute(
     command.exec()
 }
 
-fn refused(argv: &[OsString], error: &io::Error) -> Refusal {
+fn not_executed(argv: &[OsString], error: &io::Error) -> Refusal {
     let program = argv.first().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let kind = error.kind();
     let (code, reason) = if kind == io::ErrorKind::NotFound {

@@ -23,7 +23,7 @@ mod ends;
 mod poll;
 mod tail;
 mod tree;
-mod head_count;
+mod process_counter;
 mod owned;
 mod run;
 mod piped;
@@ -51,14 +51,14 @@ pub use confine::{
 };
 pub use detached::{Detached, leave_session, spawn_detached};
 pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
-pub use enclose::is_machine_root;
+pub use enclose::{is_machine_root, is_root};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use folder::{Content, Folder, open_plain, read_plain};
 pub use inherited::pass_nothing_on;
 pub use launch::{
-    BoxUser, CONFINE_FAILED, CONFINE_SAYS, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN, Unix,
-    Zone, landlock_abi, relay_of,
+    BoxUser, CONFINE_FAILED, CONFINE_PREFIX, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN,
+    Unix, Zone, landlock_abi, relay_of,
 };
 pub use owned::{Owned, end_left_behind};
 pub use parts::play_part;

@@ -1,5 +1,5 @@
-//! The mark on the processes of one run, which tells them apart from all others also after they
-//! left its group and its session. It is a variable, because nothing else is always inherited.
+//! The marker of the processes of one run, which identifies them even after they left the group and
+//! session. It is an environment variable, because nothing else is always inherited.
 
 use crate::{Policy, Tier};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl Mark {
 }
 
 /// A mark that no other run has, in this process or another. It says also within which run it is,
-/// so whoever ends that one finds this one too.
+/// so ending the outer run finds this one too.
 fn unique() -> String {
     let own = own();
     match std::env::var(RUN_MARKER) {
@@ -37,7 +37,7 @@ fn unique() -> String {
     }
 }
 
-/// What nobody else has, in this process or another.
+/// A value that is unique among all processes.
 pub(crate) fn own() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let since_epoch = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();

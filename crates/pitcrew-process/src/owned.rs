@@ -1,5 +1,5 @@
 //! A started program with everything that it starts: ended whole, at the latest when it is
-//! dropped. Nobody else may wait for it.
+//! dropped. No other code may wait for it.
 
 use crate::{
     confine::{self, Scratch},
@@ -65,8 +65,8 @@ impl Owned {
         self.end_rest();
     }
 
-    /// Kills the first of them alone. With whoever holds a box all in it end, however fast they start
-    /// others.
+    /// Kills only the first of them. When the first process of a box ends, the kernel kills all others in
+    /// it, however fast they start new ones.
     pub(crate) fn kill(&self) {
         kill_process(self.pid(), Signal::KILL).ok();
     }
@@ -102,8 +102,8 @@ impl Drop for Owned {
     }
 }
 
-/// Ends the programs of `owner` that nobody waits for any more, because the process that did has
-/// died, and removes what only they had. To be called by the next one, before it starts any.
+/// Ends the programs of `owner` whose parent has died, and removes the files that only they used. The
+/// next owner calls this before it starts any program.
 pub fn end_left_behind(owner: &str) {
     tree::end(|see| tree::owned_by(owner, see), Some(until()));
     confine::remove_left_behind(owner);

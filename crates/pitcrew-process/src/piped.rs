@@ -1,4 +1,4 @@
-//! Starts a program that is talked to while it runs.
+//! Starts a program with pipes for a conversation while it runs.
 
 use crate::{
     Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, ends::Ends,

@@ -1,4 +1,4 @@
-//! What a program may do. The one object that every layer of confinement is derived from.
+//! What a program may do: the single object from which every layer of confinement is derived.
 
 use crate::{Upstream, WayOut, marker::OWNER_MARKER};
 use pitcrew_model::Tier;
@@ -10,65 +10,65 @@ use std::{
 
 /// What a program that is started for an agent, or on an agent's tree, may do.
 ///
-/// Of two paths the more specific one decides; of the same path in two lists, `deny` goes before
-/// `write`, and that before `read`. Paths are absolute. Those that do not exist are passed over: a
-/// box never makes anything on the machine.
+/// Of two paths the more specific one applies; for the same path `deny` wins over `write`, and `write`
+/// over `read`. Paths are absolute. Missing paths are ignored: a box never creates anything on the
+/// machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     pub tier: Tier,
-    /// Variables that are given on top of the allow-list.
+    /// Variables in addition to the allow-list.
     pub env: Vec<(String, String)>,
-    /// Files and folders that can be read, with what is below them.
+    /// Files and folders that can be read, with everything below them.
     pub read: Vec<PathBuf>,
-    /// Files and folders that can be read and written, with what is below them.
+    /// Files and folders that can be read and written, with everything below them.
     pub write: Vec<PathBuf>,
-    /// Files and folders that cannot be reached, though something above them can.
+    /// Files and folders that are hidden, although a folder above them is shared.
     pub deny: Vec<PathBuf>,
-    /// A private home, which can be written. What is at the user's own home cannot be seen in a box
-    /// but for what is named here.
+    /// A private home, which is writable. The user's own home is empty in a box except for the paths named
+    /// here.
     pub home: Option<PathBuf>,
     pub net: Net,
     pub limits: Limits,
-    /// The paths that alone can be changed in the checkout, for a program without a sandbox of its
-    /// own. In a box what is new can be made beside them. Absent: all of what `write` names.
+    /// The only paths of the checkout that can be changed, for a program without a sandbox of its own. In
+    /// a box, new files can be made beside them. Absent: everything that `write` names.
     pub inner: Option<Vec<PathBuf>>,
-    /// Others are in the checkout too, who may put links there while a box is made, and a mount would
-    /// follow them. So Landlock holds it to those paths, in a box too, as far as they are there. Its
-    /// `.git` is not written.
+    /// Other workers share the checkout and could plant links there while a box is made, which a mount
+    /// would follow. So Landlock restricts it to those of its paths that exist, in a box too. Its `.git` is
+    /// not writable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guest: bool,
     /// Our own executable, which applies the inner layers. Absent: none of them is asked for.
     pub launcher: Option<PathBuf>,
-    /// The program that makes boxes. Looked for once, where there is an environment to look in.
+    /// The path of bubblewrap.
     pub bubblewrap: PathBuf,
-    /// The program brings a sandbox of its own, and makes name spaces for it within its box.
+    /// The program has a sandbox of its own and makes namespaces for it inside its box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nests: bool,
 }
 
-/// Whom a program may speak to.
+/// Which network a program has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Net {
-    /// Everybody whom the machine can reach.
+    /// The machine's network.
     Open,
-    /// Nobody.
+    /// No network.
     None,
-    /// Whom the egress process lets it.
+    /// The egress proxy only.
     Proxy(Egress),
 }
 
-/// What the egress process lets through.
+/// What the egress process allows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Egress {
     /// `host` or `host:port`; a host may begin with `*.`.
     pub allow: Vec<String>,
-    /// The same, of the user: what these name exactly may be in a private network.
+    /// The same, from the user: hosts that are named exactly may be in a private network.
     pub private: Vec<String>,
-    /// Ports of the machine's own loopback that are the same ports of the program's.
+    /// Loopback ports of the machine that are available in the box under the same number.
     pub forward: Vec<u16>,
-    /// Where the socket and the record of decisions are.
+    /// The folder of the socket and the record of decisions.
     pub dir: PathBuf,
-    /// How this machine itself reaches the network, where it does so by a proxy.
+    /// The proxy through which this machine reaches the network, if any.
     pub upstream: Upstream,
     /// Where the process listens, once it has been started for a program.
     #[serde(skip)]
@@ -83,7 +83,7 @@ pub enum EgressAt {
     Port(u16),
 }
 
-/// How much a program and what it starts may use. Absent: no limit of ours.
+/// Resource limits of a program and its children. Absent: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Of address space, for each process.

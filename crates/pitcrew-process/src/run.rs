@@ -12,8 +12,8 @@ use crate::{
     Cancel, Policy,
     ends::Ends,
     environment,
-    head_count::HeadCount,
     marker::{Mark, OWNER_MARKER},
+    process_counter::ProcessCounter,
 };
 use pitcrew_model::limits::{CHECK_TIMEOUT_MS, OUTPUT_BYTES_MAX};
 use start::Started;
@@ -277,13 +277,13 @@ fn begin(run: &Run, mark: Option<Mark>) -> Result<Started, RunError> {
 fn end(
     mut started: Started,
     run: Run,
-    head_count: Option<HeadCount>,
+    process_counter: Option<ProcessCounter>,
     cancel: &Cancel,
     observe: &mut dyn FnMut(&[u8]),
 ) -> Result<Finished, RunError> {
     started.at = Instant::now();
     let (argv, cwd) = (run.argv.clone(), run.cwd.clone());
-    let finished = supervise::supervise(started, run, head_count, cancel, observe);
+    let finished = supervise::supervise(started, run, process_counter, cancel, observe);
     // Whatever breaks now, it is not that the program is missing.
     finished.map_err(|it| RunError::new(&argv, &cwd, io::Error::other(it)))
 }

@@ -91,7 +91,7 @@ pub(crate) fn read_spec(dir: &Path) -> io::Result<ShimSpec> {
 
 /// Removes what an agent that has ended was started with: its environment holds secrets.
 pub fn forget_spec(dir: &Path) {
-    // Where it cannot be removed, nobody but its owner can read it.
+    // If it cannot be removed, only its owner can read it.
     std::fs::remove_file(spec_path(dir)).ok();
 }
 
@@ -109,9 +109,9 @@ pub fn shim_main(dir: &Path) -> ExitCode {
         let own = rustix::process::getpid().as_raw_pid();
         tree::end(|see| tree::descendants(own, see), None);
     }
-    let told = tell(&start);
+    let reported = report_start(&start);
     let run = |mut service: service::Service| {
-        if told.is_err() {
+        if reported.is_err() {
             service.expect_nobody();
         }
         service.run()
@@ -139,13 +139,13 @@ fn begin(dir: &Path) -> Result<service::Service, Start> {
     if ahead::is_early() && !ahead::is_wanted().map_err(broken)? {
         // As if we had never been there.
         forget_spec(dir);
-        return Err(Start::Failed { reason: "nobody wants the agent any more".into() });
+        return Err(Start::Failed { reason: "the agent is no longer needed".into() });
     }
     service::Service::new(spec, ahead, lock)
 }
 
-/// Fails when whoever started us is gone or has given up; then nobody will come.
-fn tell(start: &Start) -> io::Result<()> {
+/// Fails if the parent process is gone or has given up; then no client will connect.
+fn report_start(start: &Start) -> io::Result<()> {
     let mut line = serde_json::to_vec(start).expect("a start report is plain data");
     line.push(b'\n');
     let mut stdout = io::stdout().lock();

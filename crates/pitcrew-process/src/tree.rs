@@ -1,8 +1,8 @@
-//! Who descends from whom, and how all of them are ended.
+//! Process trees: finding all descendants of a process, and ending them.
 //!
-//! A process is known by its number and its start time, so a number that was given to somebody
-//! else meanwhile is never signalled. Nothing is ever found by its name. Whoever is found is told
-//! at once, while the rest is still being looked for: who is short-lived is gone by then.
+//! A process is identified by its number and start time, so a reused number is never signalled. Processes
+//! are never found by name. Each one is reported as soon as it is found, while the search goes on: a
+//! short-lived process would be gone at the end of the search.
 
 mod end;
 
@@ -38,7 +38,7 @@ const ENVIRONMENT_BYTES_USUAL: usize = 32 * 1024;
 /// Looks at a process without environment after which it is believed.
 const EMPTY_LOOKS: u32 = 8;
 
-/// One process, never to be mistaken for a later one with the same number.
+/// One process, which cannot be confused with a later one of the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
     pub(crate) pid: i32,
@@ -47,7 +47,7 @@ pub(crate) struct ProcessId {
 }
 
 impl ProcessId {
-    /// The process that has this number now, also when it has ended and nobody asked how.
+    /// The process that has this number now, also a zombie.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         Entry::read(pid).map(|it| it.id)
     }
@@ -107,7 +107,7 @@ pub(crate) struct Entry {
     ended: bool,
 }
 
-/// Is told whom was found.
+/// Called with each process that was found.
 pub(crate) type See<'a> = &'a mut dyn FnMut(Entry);
 
 impl Entry {
@@ -161,8 +161,8 @@ pub(crate) fn descendants(root: i32, see: See<'_>) {
     }
 }
 
-/// Whether nobody below `root` will run any more: each is on its way out, from where there is no way
-/// back. It may have files and memory to give back, which takes a while.
+/// Whether all processes below `root` are exiting, which cannot be undone. They may still have files and
+/// memory to free, which takes a while.
 ///
 /// Believed when it is seen again and again: who loses its parent meanwhile is overlooked once.
 pub(crate) fn has_halted(root: i32) -> bool {
@@ -229,8 +229,8 @@ pub(crate) fn marked(marker: &str, see: See<'_>) {
     with_environment(numbers(), |it| marker::is_on(it, marker), see);
 }
 
-/// The same, where all of them are in a box. Who is in the same name space of processes as we is none
-/// of them, and that is told much sooner than an environment.
+/// The same, if all of them are in a box. A process in our own PID namespace is none of them, and checking
+/// that is much faster than reading an environment.
 pub(crate) fn marked_in_box(marker: &str, see: See<'_>) {
     let space = |of: &str| fs::read_link(format!("/proc/{of}/ns/pid")).ok();
     let own = space("self");
@@ -268,7 +268,7 @@ fn with_environment(
     numbers.filter(fits).filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
-/// What the system tells of a process's environment; nothing when it is not ours to know.
+/// The environment of a process; nothing if we may not read it.
 ///
 /// A process that is just becoming another program has none for a moment, and would be overlooked
 /// in it: it is looked at again.

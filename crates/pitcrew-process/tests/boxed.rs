@@ -168,7 +168,7 @@ fn nothing_of_the_kernel_can_be_set_in_a_box() {
     }
 }
 
-/// The first process of a box holds it. Whoever traced it would be under no rule.
+/// The first process of a box sets it up. A program that traced it would escape all restrictions.
 #[test]
 fn the_first_process_of_a_box_is_filtered_and_cannot_be_traced() {
     for nests in [false, true] {

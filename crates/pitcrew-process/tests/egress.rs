@@ -222,7 +222,7 @@ fn a_box_reaches_a_forwarded_port_and_no_other_of_the_loopback() {
 fn what_a_box_asks_for_is_decided_outside() {
     let closed = server();
     let inside = Box::new(Tier::T3, &[]);
-    // The proxy is asked for what it was not told to give, in several spellings.
+    // The proxy is asked for hosts that are not allowed, in several spellings.
     let script = format!(
         "for place in evil.test:443 127.0.0.1:{closed} localhost:{closed} 169.254.169.254:80 2130706433:{closed}; do \
             {own} say \"${{HTTPS_PROXY##*:}}\" \"CONNECT $place HTTP/1.1\r\n\r\n\" | head -n 1; done",
@@ -247,7 +247,7 @@ fn the_way_out_needs_no_process_in_the_box() {
     );
 }
 
-/// Where there is no name space the way out is a port, and Landlock leaves no other.
+/// Where there is no namespace the way out is a port, and Landlock leaves no other.
 #[test]
 fn without_a_box_the_only_port_is_that_of_the_proxy_and_it_asks_for_the_secret() {
     let (open, closed) = (server(), server());
@@ -281,7 +281,7 @@ fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_g
         let script = format!("test -e made && {} say {open} hi", shim_program().display());
         let first = prepare(&way.policy, Run::shell(&*script, &checkout)).unwrap();
         if tier == Tier::T3 {
-            // Whoever holds the box, its first process, and the launcher.
+            // bubblewrap, the first process of the box, and the launcher.
             eventually("its box", || (inside.processes() >= alone + 3).then_some(()));
         }
         fs::write(checkout.join("made"), "").unwrap();
@@ -293,7 +293,7 @@ fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_g
         assert_eq!(inside.processes(), alone, "the way stays");
         drop(way);
         assert_eq!(inside.processes(), 0);
-        // Without a box the port is the machine's own, and nobody is asked for it.
+        // Without a box the port is the machine's own, and no proxy is asked for it.
         let recorded = if tier == Tier::T3 { 2 } else { 0 };
         let count: u32 = inside.lines().iter().map(|it| it.count).sum();
         assert_eq!(count, recorded, "{tier}: both are recorded");
@@ -368,9 +368,9 @@ fn a_program_cannot_open_a_way_of_its_own() {
     let (own, dir) = (shim_program().display().to_string(), attempt.display().to_string());
     let script = format!("stat -c %a {dir}/*.sock; {own} lead {dir} {closed}");
     let Some(said) = inside.sh(&script) else { return };
-    let told: Vec<&str> = said.lines().collect();
-    assert_eq!(told[0], "600");
-    assert!(told[1].starts_with("error: ") || told[1] == "nothing", "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "600");
+    assert!(lines[1].starts_with("error: ") || lines[1] == "nothing", "{said}");
     assert!(!inside.lines().iter().any(|it| it.allowed), "{:?}", inside.lines());
     let ledger = fs::metadata(ledger_path(&attempt)).unwrap();
     assert_eq!(ledger.permissions().mode() & 0o777, 0o600);
@@ -401,7 +401,7 @@ fn on_a_port_the_secret_of_the_run_is_asked_for() {
 fn company_proxy() -> (u16, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (tell, told) = mpsc::channel();
+    let (tell, requests) = mpsc::channel();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut head = Vec::new();
@@ -419,7 +419,7 @@ fn company_proxy() -> (u16, mpsc::Receiver<String>) {
             tell.send(head).ok();
         }
     });
-    (port, told)
+    (port, requests)
 }
 
 /// What is allowed goes to the proxy of this machine, by name: it alone knows the names of the world.
@@ -433,19 +433,16 @@ fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
         spec.upstream = Upstream::of_environment(&environment.into_iter().collect());
     });
     let ask = egress.handed();
-    let tunnel = ask("CONNECT nobody-resolves-this.example:443 HTTP/1.1");
+    let tunnel = ask("CONNECT unresolvable.example:443 HTTP/1.1");
     assert!(tunnel.starts_with("HTTP/1.1 200 ") && tunnel.ends_with("\r\n\r\nwelcome"), "{tunnel}");
     let head = asked.recv().unwrap();
-    assert!(head.starts_with("CONNECT nobody-resolves-this.example:443 HTTP/1.1\r\n"), "{head}");
+    assert!(head.starts_with("CONNECT unresolvable.example:443 HTTP/1.1\r\n"), "{head}");
     // `me:s:cret`
     assert!(head.contains("Proxy-Authorization: Basic bWU6czpjcmV0\r\n"), "{head}");
-    let plain = ask("GET http://nobody-resolves-this.example/a?b HTTP/1.1");
+    let plain = ask("GET http://unresolvable.example/a?b HTTP/1.1");
     assert!(plain.ends_with("plain"), "{plain}");
     let head = asked.recv().unwrap();
-    assert!(
-        head.starts_with("GET http://nobody-resolves-this.example:80/a?b HTTP/1.1\r\n"),
-        "{head}"
-    );
+    assert!(head.starts_with("GET http://unresolvable.example:80/a?b HTTP/1.1\r\n"), "{head}");
     assert!(ask("CONNECT evil.test:443 HTTP/1.1").starts_with("HTTP/1.1 403 "));
     assert!(asked.try_recv().is_err(), "what is refused is not asked of it");
 }

@@ -10,8 +10,8 @@ use crate::{drivers::tool_folders, secrets::has_secrets};
 use pitcrew_config::{SandboxSettings, WorkspaceDirs};
 use pitcrew_model::{Confined, RepoPath, Sandbox, Tier, Zone};
 use pitcrew_process::{
-    LANDLOCK_ABI_MIN, Limits, Net, Obstacle, Policy, find_box, landlock_abi, program_roots, roots,
-    try_without_box,
+    LANDLOCK_ABI_MIN, Limits, Net, Obstacle, Policy, find_box, is_root, landlock_abi,
+    program_roots, roots, try_without_box,
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -71,6 +71,8 @@ impl Confinement {
     /// The same as the kernel's type.
     pub fn for_kernel(&self, settings: &SandboxSettings) -> Sandbox {
         let wants_t1 = [settings.tier, settings.min_tier].contains(&Some(Tier::T1));
+        // A repository may raise `min_tier` to T2, which is no consent of the user.
+        let wants_t2 = settings.tier == Some(Tier::T2);
         // The first reason is the one to fix; the other reasons are shorter.
         let obstacle = self.no_box.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy));
         let others = self.no_landlock.as_ref().filter(|_| !wants_t1).map(|it| &it.reason);
@@ -80,7 +82,8 @@ impl Confinement {
             available: self.tier,
             min_tier: settings.min_tier,
             obstacle: Some(obstacle).filter(|it| !it.is_empty()),
-            consent: wants_t1,
+            consent: wants_t1 || wants_t2 && self.tier == Tier::T2,
+            as_root: is_root(),
         }
     }
 }

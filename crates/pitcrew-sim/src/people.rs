@@ -120,7 +120,7 @@ impl World {
                 Command::AddTask { plan, task: Box::new(new_task(dice, count, count + 1)) }
             }
             42 | 43 => by_client(dice),
-            44 => Command::AcceptTier { tier: Tier::T1 },
+            44 => Command::AcceptTier { tier: if dice.one_in(3) { Tier::T2 } else { Tier::T1 } },
             _ => self.any_message(dice),
         }
     }
@@ -357,7 +357,13 @@ pub fn some_sandbox(dice: &mut Dice) -> Sandbox {
     let tiers = [Tier::T1, Tier::T2, Tier::T3, Tier::T3];
     let available = dice.pick(&tiers).expect("a tier");
     let min_tier = if dice.one_in(4) { dice.pick(&tiers) } else { None };
-    Sandbox { available, min_tier, obstacle: None, consent: dice.one_in(4) }
+    Sandbox {
+        available,
+        min_tier,
+        obstacle: None,
+        consent: dice.one_in(4),
+        as_root: dice.one_in(4),
+    }
 }
 
 /// Few plans have caps: otherwise nothing would be completed.

@@ -148,6 +148,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::TooManyGrants { .. }
         | Rejection::TierTooLow { .. }
         | Rejection::NeedsConsent { .. }
+        | Rejection::RootNeedsConsent { .. }
         | Rejection::NothingKept { .. }
         | Rejection::SnapshotDropped { .. }
         | Rejection::NoSubtasks

@@ -54,6 +54,69 @@ fn without_a_sandbox_a_person_has_to_agree_once() {
     );
 }
 
+/// Landlock leaves root the modes of its files, so tier T2 is less for root than for other users.
+#[test]
+fn root_in_t2_has_to_agree_once() {
+    check(
+        "
+            sandbox T2
+            plan demo | a
+            sandbox T2 root
+            plan demo | b
+            client accept-tier T2
+            accept-tier T2
+            ~ plan demo | b
+            sandbox T1 root
+            plan demo | c
+        ",
+        &expect![[r#"
+            > sandbox T2
+              sandbox: T2 available
+            > plan demo | a
+              plan-1 = demo
+              task-1 = a
+              plan-1 draft -> awaiting_approval
+              plan-1 awaiting_approval -> active (approved with the order)
+              => prepare plan-1
+            > sandbox T2 root
+              sandbox: T2 available
+            > plan demo | b
+              rejected: agents would run as root with Landlock and seccomp only (tier T2), which do not protect the modes and times of files of root: no bubblewrap: install it; run pitcrew as an ordinary user, or accept this once with `--accept-tier T2`
+            > client accept-tier T2
+              rejected: client may not do this: only a person can
+            > accept-tier T2
+              T2 accepted
+            > sandbox T1 root
+              sandbox: T1 available
+            > plan demo | c
+              rejected: nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`
+        "#]],
+    );
+}
+
+#[test]
+fn root_in_t3_needs_no_consent() {
+    check(
+        "
+            sandbox T3 root
+            ~ plan demo | a
+            sandbox T2 root consent
+            ~ plan demo | b
+            ~ accept-tier T1
+            sandbox T2 root
+            ~ plan demo | c
+        ",
+        &expect![[r#"
+            > sandbox T3 root
+              sandbox: T3 available
+            > sandbox T2 root consent
+              sandbox: T2 available
+            > sandbox T2 root
+              sandbox: T2 available
+        "#]],
+    );
+}
+
 #[test]
 fn the_settings_of_the_user_can_agree() {
     check(

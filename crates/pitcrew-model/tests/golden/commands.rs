@@ -5,7 +5,7 @@ use crate::{
     subtasks::{output, subtask_spec},
     values::{
         ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, house_rules, matrix, plan_head, sandbox,
-        task_spec,
+        sandbox_of_root, task_spec,
     },
 };
 use pitcrew_model::{
@@ -116,8 +116,10 @@ fn permission_commands() -> Vec<Command> {
                 min_tier: None,
                 obstacle: None,
                 consent: false,
+                as_root: false,
             },
         },
+        Command::ApplySandbox { sandbox: sandbox_of_root() },
         Command::AcceptTier { tier: Tier::T1 },
         Command::DecideForChild {
             attempt: ATTEMPT,

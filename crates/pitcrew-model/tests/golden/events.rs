@@ -5,7 +5,7 @@ use crate::{
     subtasks::{delegation, output},
     values::{
         ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, path,
-        plan_head, sandbox, task_spec,
+        plan_head, sandbox, sandbox_of_root, task_spec,
     },
 };
 use pitcrew_model::{
@@ -348,6 +348,7 @@ fn request_events() -> Vec<Event> {
         },
         Event::GrantRevoked { grant: GrantId(4), actor: Actor::Person },
         Event::SandboxApplied { sandbox: sandbox() },
+        Event::SandboxApplied { sandbox: sandbox_of_root() },
         Event::TierAccepted { tier: Tier::T1, actor: Actor::Person },
         Event::AgentConfined {
             worker: WORKER,

@@ -117,7 +117,12 @@ pub fn sandbox() -> Sandbox {
         min_tier: Some(Tier::T2),
         obstacle: Some("bubblewrap is not installed: install it".into()),
         consent: true,
+        as_root: false,
     }
+}
+
+pub fn sandbox_of_root() -> Sandbox {
+    Sandbox { available: Tier::T2, min_tier: None, obstacle: None, consent: false, as_root: true }
 }
 
 pub fn grant() -> Grant {

@@ -1,4 +1,4 @@
-//! How the bridge says that it has begun: in one line on its standard output.
+//! Readiness of the bridge: one line on its standard output.
 
 use crate::poll::{self, Step};
 use rustix::event::PollFlags;
@@ -20,7 +20,7 @@ pub(super) enum Ready {
     Failed { reason: String },
 }
 
-/// Tells whoever started us how it went. Fails when nobody is there any more.
+/// Reports the result to the parent process. Fails when the parent is gone.
 pub(super) fn say_ready(ready: &Ready) -> io::Result<()> {
     let mut line = serde_json::to_vec(ready).expect("plain data");
     line.push(b'\n');

@@ -1,4 +1,4 @@
-//! Coming back to an agent that somebody else started.
+//! Reconnects to an agent that an earlier orchestrator started.
 
 use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle,
@@ -32,18 +32,18 @@ pub struct Attached {
     pub presence: Presence,
 }
 
-/// What became of an agent while nobody was there.
+/// What became of an agent while no orchestrator was running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Alive {
-        /// How long nobody was there.
+        /// How long no client was connected.
         away: Duration,
         /// What was passed up to here in the spool was passed before we came.
         spooled: u64,
     },
     /// It ended by itself.
     Ended,
-    /// It was told to end, its lease is over, or it went down with the machine.
+    /// It was asked to end, its lease is over, or it went down with the machine.
     Lost,
 }
 
@@ -66,7 +66,7 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
         let met = match met {
-            // Nobody can go on with that agent; how it ended is written down soon.
+            // No client can continue with that agent; its exit record follows soon.
             Ok((hello, ..)) if hello.ending => {
                 timeout(left, until_gone(dir)).await.ok();
                 Err(io::ErrorKind::TimedOut.into())

@@ -1,4 +1,4 @@
-//! What the agent last wrote to its error output, as the shim keeps it.
+//! The last lines of the agent's error output, as the shim keeps them.
 
 use super::ShimHandle;
 use rustix::fs::OFlags;

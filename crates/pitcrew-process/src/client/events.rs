@@ -1,4 +1,4 @@
-//! What passed between us and the agent, as the shim tells it and as the spool holds it.
+//! The events of an agent, from the shim's connection and from the spool.
 
 use super::leftover::{hunted, until_gone};
 use crate::{
@@ -28,7 +28,7 @@ const SHIM_END_MAX: Duration = Duration::from_secs(15);
 pub enum ShimEvent {
     /// One line of its standard output, and when it came, in milliseconds since the epoch.
     Frame { offset: u64, time_ms: u64, line: String },
-    /// A frame that was sent to it, by us or by whoever was here before us.
+    /// A frame that was sent to it, by this orchestrator or an earlier one.
     Sent { offset: u64, id: u64, line: String },
     /// Output that is no line of text: not UTF-8, longer than a frame may be, or cut off.
     Garbage { offset: u64, reason: String },
@@ -70,8 +70,8 @@ pub(super) enum Source {
 impl ShimEvents {
     /// The next event; `None` after `Exited`. May be abandoned and called again without loss.
     ///
-    /// When nobody calls this, the shim keeps what the agent says until there is too much of it,
-    /// and then stops reading the agent.
+    /// While it is not called, the shim buffers the agent's output up to a limit, and then stops reading
+    /// from the agent.
     pub async fn next(&mut self) -> Option<ShimEvent> {
         if self.is_over {
             return None;
@@ -141,8 +141,7 @@ impl ShimEvents {
                     if let Ok(Some(line)) = read_line(stream, &mut self.begun).await {
                         return Some(line);
                     }
-                    // It was killed. What it had written down and not told yet is heard all the
-                    // same.
+                    // It was killed. Records it had written but not sent are read all the same.
                     self.shim_ended().await;
                     self.read_spool().await;
                 }

@@ -1,5 +1,5 @@
-//! The end of an agent that nobody has a connection to: one whose start was given up, or one of
-//! an orchestrator that is gone.
+//! Ends an agent without a connection: one whose start was abandoned, or one of an orchestrator that is
+//! gone.
 
 use super::stop_at;
 use crate::{
@@ -14,9 +14,9 @@ use std::{
 };
 use tokio::time::{sleep, timeout};
 
-/// Between two looks at whether it is over. The system tells nobody when a lock is let go.
+/// Between two checks. The system gives no notification when a lock is released.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long a silent shim, or the tree of a killed one, is hunted before its end is told anyway.
+/// How long a silent shim, or the tree of a killed one, is hunted before its end is reported anyway.
 const HUNT_MS_MAX: u64 = 5_000;
 
 /// Ends the agent of an attempt's folder, if there is one, and tells how it ended, now or
@@ -84,7 +84,7 @@ pub(super) async fn hunted(dir: &Path, agent: Option<ProcessId>) -> Exit {
 
 /// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
 /// known, by the agent's identity. A shim that is still there is ended too, and all below it; it
-/// is whoever was given the folder's lock.
+/// is the process that holds the folder's lock.
 pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
     let marker = marker(dir);
     let find = |see: See<'_>| {

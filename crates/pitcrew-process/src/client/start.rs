@@ -1,4 +1,4 @@
-//! Starts a shim and meets it, now or when its agent is to begin.
+//! Starts a shim and attaches to it, at once or when its agent may begin.
 
 use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, attach, error::Context,
@@ -75,8 +75,8 @@ impl PreparedShim {
     pub async fn go(self) -> Result<(ShimHandle, ShimEvents), ShimError> {
         let Self { spec, shim, mut socket } = self;
         let gone = async {
-            let told = socket.write_all(&[0]).await;
-            told.map_err(|error| not_started(error.to_string()))?;
+            let sent = socket.write_all(&[0]).await;
+            sent.map_err(|error| not_started(error.to_string()))?;
             meet(shim, socket, &spec).await
         };
         within_time(&spec, gone).await

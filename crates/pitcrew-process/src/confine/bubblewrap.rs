@@ -1,6 +1,6 @@
 //! Tier T3: the command line of bubblewrap that makes a box for one program.
 //!
-//! The environment is not on it: whoever may look at processes reads command lines.
+//! The environment is not part of it: command lines are visible in the process table.
 
 use super::{
     Wrapped,
@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Name spaces of its own, no terminal of ours, and no life without whoever started it.
+/// Own namespaces, no controlling terminal, and an end with the parent process.
 const ALWAYS: &[&str] = &[
     "--unshare-pid",
     "--unshare-ipc",
@@ -27,11 +27,18 @@ const ALWAYS: &[&str] = &[
     "ALL",
 ];
 
-/// What of `/proc` is the machine's and not a process's: to be read only.
-const PROC_READ_ONLY: &[&str] =
-    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
+/// Parts of `/proc` that concern the whole machine: read-only.
+const PROC_READ_ONLY: &[&str] = &[
+    "/proc/sys",
+    "/proc/sysrq-trigger",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/pressure",
+];
 
-/// What of `/proc` tells of others: keys, and what is in memory.
+/// Parts of `/proc` that reveal keys or memory of other programs: hidden.
 const PROC_HIDDEN: &[&str] = &["/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list"];
 
 /// Folders that are empty at first and gone with the box.
@@ -78,7 +85,7 @@ pub(super) fn wrap(
     let user = User::of_box();
     spec.user = user.switch(policy, &mounts);
     if spec.user.is_some() {
-        // The kernel would count those of all boxes together. `HeadCount` counts those of each.
+        // The kernel would count those of all boxes together. `ProcessCounter` counts those of each.
         spec.limits.processes = None;
     }
     let enclose = EncloseSpec {

@@ -1,7 +1,6 @@
-//! What is where in a box: which path is the machine's, which is empty, which cannot be reached.
+//! The mounts of a box: which paths are shared with the machine, which are empty, which are hidden.
 //!
-//! Paths of the machine are in the box at their own place, seen through the same links. Looks at
-//! the machine, and changes nothing.
+//! Shared paths keep their place and their links. This module reads the file system and changes nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +11,7 @@ use std::{
 /// Links that are followed for one path at most, as many as the kernel follows.
 const LINKS_MAX: usize = 40;
 
-/// Places of a checkout that are held at most. What is beyond is left to whoever judges the work.
+/// Places of a checkout that are held at most. The import gate judges what is beyond.
 const HELD_MAX: usize = 512;
 
 /// What is at a path of the box. Of two for the same path the later one here decides.
@@ -164,7 +163,7 @@ impl Mounts {
         kept.all.into_iter().collect()
     }
 
-    /// Whoever could rename a folder above a mount could put another one in its place.
+    /// A program that can rename a folder above a mount could put another folder in its place.
     fn pin(&mut self) {
         let mut pins = Vec::new();
         for (path, mount) in &self.all {
@@ -202,7 +201,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     /// The mounts below a folder, as text.
-    fn told(mounts: Mounts, below: &Path) -> Vec<String> {
+    fn mounts_below(mounts: Mounts, below: &Path) -> Vec<String> {
         let all = mounts.in_order().into_iter();
         let named = all.filter_map(|(path, mount)| {
             Some(format!("{} {mount:?}", path.strip_prefix(below).ok()?.display()))
@@ -227,7 +226,10 @@ mod tests {
         mounts.share(&path.join("tree"), Mount::ReadOnly);
         mounts.share(&path.join("none"), Mount::Writable);
         mounts.share(&path, Mount::Empty);
-        assert_eq!(told(mounts, &path), [" Empty", "tree ReadOnly", "tree/src/core/deep Writable"]);
+        assert_eq!(
+            mounts_below(mounts, &path),
+            [" Empty", "tree ReadOnly", "tree/src/core/deep Writable"]
+        );
     }
 
     #[test]
@@ -244,7 +246,7 @@ mod tests {
             "tree/src/core Pinned",
             "tree/src/core/deep Hidden",
         ];
-        assert_eq!(told(mounts, &path), expected);
+        assert_eq!(mounts_below(mounts, &path), expected);
     }
 
     #[test]
@@ -267,11 +269,11 @@ mod tests {
             "tree/src/core ReadOnly",
             "tree/top ReadOnly",
         ];
-        assert_eq!(told(mounts, &path), expected);
+        assert_eq!(mounts_below(mounts, &path), expected);
         let mut mounts = Mounts::default();
         mounts.share(&path.join("tree"), Mount::Writable);
         mounts.hold(&path.join("tree"), &[path.join("tree")]);
-        assert_eq!(told(mounts, &path), ["tree Writable"]);
+        assert_eq!(mounts_below(mounts, &path), ["tree Writable"]);
     }
 
     #[test]
@@ -279,7 +281,7 @@ mod tests {
         let (_folder, path) = folder();
         let mut mounts = Mounts::default();
         mounts.hide(&path.join("tree"));
-        assert_eq!(told(mounts, &path), [""; 0]);
+        assert_eq!(mounts_below(mounts, &path), [""; 0]);
     }
 
     #[test]
@@ -297,8 +299,8 @@ mod tests {
             "short Link(\"tree/src\")".to_owned(),
             "tree/src/core Writable".to_owned(),
         ];
-        let told: Vec<String> =
-            told(mounts, &path).into_iter().filter(|it| !it.starts_with("loop")).collect();
-        assert_eq!(told, links);
+        let found: Vec<String> =
+            mounts_below(mounts, &path).into_iter().filter(|it| !it.starts_with("loop")).collect();
+        assert_eq!(found, links);
     }
 }

@@ -1,8 +1,8 @@
-//! Finds out by trying whether a box can be made here, and what else holds; and where not, why.
+//! Finds out by trying which tiers work on this machine, and why the others do not.
 
 use super::roots;
 use crate::{
-    CONFINE_SAYS, Cancel, Finished, LANDLOCK_ABI_MIN, Net, Policy, Run, Tier, find_program,
+    CONFINE_PREFIX, Cancel, Finished, LANDLOCK_ABI_MIN, Net, Policy, Run, Tier, find_program,
     landlock_abi, run_confined,
 };
 use std::{
@@ -14,7 +14,7 @@ use std::{
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why a tier cannot be had, and what to do about it.
+/// Why a tier is not available, and how to fix that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     pub reason: String,
@@ -101,26 +101,26 @@ fn obstacle(finished: &Finished, read: impl Fn(&str) -> Option<String>) -> Obsta
     let is = |path: &str, value: &str| read(path).is_some_and(|it| it.trim() == value);
     if is("/proc/sys/user/max_user_namespaces", "0") {
         return Obstacle::new(
-            "the system allows no user name spaces",
+            "the system allows no user namespaces",
             "set `sysctl user.max_user_namespaces=10000` as root",
         );
     }
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         return Obstacle::new(
-            "the system allows user name spaces to root only",
+            "the system allows user namespaces to root only",
             "set `sysctl kernel.unprivileged_userns_clone=1` as root",
         );
     }
     if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
         return Obstacle::new(
-            "AppArmor keeps bubblewrap from making name spaces",
+            "AppArmor keeps bubblewrap from making namespaces",
             "give bwrap an AppArmor profile with `userns`, or set \
              `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root",
         );
     }
     let said = String::from_utf8_lossy(&finished.stderr);
     let said = said.lines().last().unwrap_or("nothing").trim();
-    if let Some(reason) = said.strip_prefix(CONFINE_SAYS) {
+    if let Some(reason) = said.strip_prefix(CONFINE_PREFIX) {
         return Obstacle::new(reason, "run pitcrew as an ordinary user, not as root");
     }
     let remedy = if said.contains("add-seccomp-fd") {
@@ -128,7 +128,7 @@ fn obstacle(finished: &Finished, read: impl Fn(&str) -> Option<String>) -> Obsta
     } else if said.contains("mount proc") {
         "in a container: let it mount a /proc of its own, with docker `--security-opt systempaths=unconfined`"
     } else {
-        "in a container: let it make name spaces, with docker `--security-opt seccomp=unconfined`"
+        "in a container: let it make namespaces, with docker `--security-opt seccomp=unconfined`"
     };
     Obstacle::new(format!("bubblewrap cannot make a box: it says `{said}`"), remedy)
 }

@@ -1,4 +1,4 @@
-//! A home for a program that has none of its own, gone when the program is.
+//! A temporary home for a program that has none.
 
 use crate::{Policy, Tier, marker, remove_tree};
 use std::{

@@ -1,4 +1,4 @@
-//! Tier T2: the launcher alone, in the machine's own tree.
+//! Tier T2: the launcher alone, in the machine's own file tree.
 
 use super::{TEMPORARY, Wrapped, launcher};
 use crate::{ConfineSpec, Home, Policy};

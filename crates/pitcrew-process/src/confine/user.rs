@@ -1,4 +1,4 @@
-//! Who a program is in its box, and what of the box belongs to it.
+//! The user of a program in its box, and what belongs to that user.
 
 use super::{mounts::Mount, roots::is_system};
 use crate::{
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An ordinary user has to own the name spaces.
+/// An ordinary user has to own the namespaces.
 const AS_USER: &[&str] = &["--unshare-user"];
 
 /// Root without its rights is a trap: tools give files away and fail, and sandboxes within the box may
@@ -42,13 +42,13 @@ const MOUNTING: &[&str] = &["--cap-add", "CAP_SYS_ADMIN"];
 /// Shared memory, which bubblewrap makes with the devices.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Who a program is in its box.
+/// The user of a program in its box.
 pub(super) enum User {
-    /// Who we are, an ordinary user.
+    /// Our own user, which is not root.
     Same,
     /// Root of a container with user ids of its own: an ordinary user outside it.
     Nobody,
-    /// Nobody on the machine, whose root we are.
+    /// A user id that owns nothing on the machine, where we are root.
     Own,
 }
 

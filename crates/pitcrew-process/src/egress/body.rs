@@ -1,4 +1,4 @@
-//! The body of one request over plain HTTP: exactly its bytes go on, and nothing that follows them.
+//! The body of one request over plain HTTP: exactly its bytes are forwarded, and nothing after them.
 //!
 //! A body in chunks is written anew, without extensions and trailers, so that the next reader finds
 //! its end where it was found here.

@@ -1,4 +1,5 @@
-//! Whether a place may be reached, and at which addresses. Resolves its name, once; dials nothing.
+//! Decides whether a destination may be reached, and at which addresses. Resolves its name once; never
+//! dials.
 
 use super::{
     network::Network,
@@ -121,7 +122,7 @@ mod tests {
         }
     }
 
-    fn told(place: &str) -> String {
+    fn decision(place: &str) -> String {
         let names = Names(BTreeMap::from([
             ("pkg.example", vec!["203.0.113.7", "2001:db8::7"]),
             ("rebound.example", vec!["127.0.0.1"]),
@@ -150,53 +151,56 @@ mod tests {
 
     #[test]
     fn an_allowed_name_is_dialled_at_its_addresses() {
-        assert_eq!(told("pkg.example:443"), "rule *.example: [203.0.113.7:443, [2001:db8::7]:443]");
-        assert_eq!(told("203.0.113.9:80"), "rule 203.0.113.9: [203.0.113.9:80]");
+        assert_eq!(
+            decision("pkg.example:443"),
+            "rule *.example: [203.0.113.7:443, [2001:db8::7]:443]"
+        );
+        assert_eq!(decision("203.0.113.9:80"), "rule 203.0.113.9: [203.0.113.9:80]");
     }
 
     #[test]
     fn what_is_not_on_the_list_is_not_even_resolved() {
-        assert_eq!(told("evil.test:443"), "refused: it is not on the allow-list");
+        assert_eq!(decision("evil.test:443"), "refused: it is not on the allow-list");
         let port = "refused: the host is on the allow-list, this port of it is not";
-        assert_eq!(told("pkg.example:22"), port);
-        assert_eq!(told("10.0.0.7:80"), port);
+        assert_eq!(decision("pkg.example:22"), port);
+        assert_eq!(decision("10.0.0.7:80"), port);
     }
 
     #[test]
     fn a_name_that_leads_inside_is_refused_whatever_list_it_is_on() {
         let loopback = "refused: it leads to 127.0.0.1, an address of this machine's loopback";
-        assert_eq!(told("rebound.example:443"), loopback);
+        assert_eq!(decision("rebound.example:443"), loopback);
         let metadata = "refused: it leads to 169.254.169.254, the address of a cloud's metadata";
-        assert_eq!(told("meta.example:80"), metadata);
-        assert_eq!(told("169.254.169.254:80"), metadata);
+        assert_eq!(decision("meta.example:80"), metadata);
+        assert_eq!(decision("169.254.169.254:80"), metadata);
         let own = "refused: it leads to 198.51.100.1, an address of this machine";
-        assert_eq!(told("me.example:443"), own);
+        assert_eq!(decision("me.example:443"), own);
         let private = "refused: it leads to 10.0.0.5, an address of a private network";
-        assert_eq!(told("inner.example:443"), private);
-        assert_eq!(told("half.example:443"), "rule *.example: [203.0.113.8:443]");
+        assert_eq!(decision("inner.example:443"), private);
+        assert_eq!(decision("half.example:443"), "rule *.example: [203.0.113.8:443]");
         assert_eq!(
-            told("missing.example:443").split(':').nth(1),
+            decision("missing.example:443").split(':').nth(1),
             Some(" nowhere, it does not resolve")
         );
     }
 
     #[test]
     fn the_user_may_name_a_host_of_a_private_network_but_no_crowd_of_them() {
-        assert_eq!(told("ours.example:443"), "rule *.example: [10.0.0.5:443]");
-        assert_eq!(told("10.0.0.7:81"), "rule 10.0.0.7:81: [10.0.0.7:81]");
-        assert!(told("a.wide.example:443").starts_with("refused: it leads to 10.0.0.5"));
-        assert!(told("10.0.0.6:443").starts_with("refused: it leads to 10.0.0.6"));
+        assert_eq!(decision("ours.example:443"), "rule *.example: [10.0.0.5:443]");
+        assert_eq!(decision("10.0.0.7:81"), "rule 10.0.0.7:81: [10.0.0.7:81]");
+        assert!(decision("a.wide.example:443").starts_with("refused: it leads to 10.0.0.5"));
+        assert!(decision("10.0.0.6:443").starts_with("refused: it leads to 10.0.0.6"));
     }
 
     #[test]
     fn the_loopback_is_reached_by_a_forward_only() {
         for name in ["127.0.0.1:5432", "localhost:5432", "[::1]:5432"] {
-            assert_eq!(told(name), "forward 5432: [127.0.0.1:5432, [::1]:5432]", "{name}");
+            assert_eq!(decision(name), "forward 5432: [127.0.0.1:5432, [::1]:5432]", "{name}");
         }
-        assert_eq!(told("127.0.0.1:5433"), "refused: it is not on the allow-list");
-        assert_eq!(told("127.0.0.2:5432"), "refused: it is not on the allow-list");
+        assert_eq!(decision("127.0.0.1:5433"), "refused: it is not on the allow-list");
+        assert_eq!(decision("127.0.0.2:5432"), "refused: it is not on the allow-list");
         // The user wrote it into the list of hosts, which is not how ports are opened.
         let loopback = "refused: it leads to 127.0.0.1, an address of this machine's loopback";
-        assert_eq!(told("localhost:80"), loopback);
+        assert_eq!(decision("localhost:80"), loopback);
     }
 }

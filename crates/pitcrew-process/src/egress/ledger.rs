@@ -14,7 +14,7 @@ use std::{
 
 /// Between two lines about the same.
 pub(super) const QUIET: Duration = Duration::from_mins(1);
-/// Places that are told apart at the same time; more are told together.
+/// Destinations with a line of their own; more share one line.
 const PLACES_MAX: usize = 512;
 /// What stands for the places beyond.
 const MORE: &str = "(more)";
@@ -29,7 +29,7 @@ pub struct EgressLine {
     pub allowed: bool,
     /// The rule that let it pass, or why it did not.
     pub reason: String,
-    /// Requests since the last line about this place. None: only bytes are told.
+    /// Requests since the last line about this place. None: only bytes are reported.
     pub count: u32,
     /// Bytes out of the box since the last line about this place.
     pub bytes_up: u64,
@@ -131,7 +131,7 @@ impl Books {
         Ok(())
     }
 
-    /// Closes the accounts of places that nobody has asked for of late.
+    /// Closes the accounts of destinations without recent requests.
     fn forget(&mut self, now: Instant) -> io::Result<()> {
         let is_old = |it: &Account| now.duration_since(it.written) >= QUIET;
         if self.accounts.values().any(is_old) {
@@ -192,11 +192,14 @@ mod tests {
         ledger.moved(&key, 5, 7);
         ledger.flush().unwrap();
         ledger.flush().unwrap();
-        let told: Vec<_> = lines(dir.path())
+        let reported: Vec<_> = lines(dir.path())
             .iter()
             .map(|it| (it.allowed, it.count, it.bytes_up, it.bytes_down))
             .collect();
-        assert_eq!(told, [(false, 1, 0, 0), (true, 1, 0, 0), (false, 2, 0, 0), (true, 0, 5, 7)]);
+        assert_eq!(
+            reported,
+            [(false, 1, 0, 0), (true, 1, 0, 0), (false, 2, 0, 0), (true, 0, 5, 7)]
+        );
     }
 
     #[test]

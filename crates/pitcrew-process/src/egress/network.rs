@@ -1,4 +1,4 @@
-//! The outside as this machine sees it.
+//! The network of this machine: name resolution and connections.
 
 use super::reach;
 use std::{
@@ -12,7 +12,7 @@ use tokio::{net::TcpStream, time::timeout};
 /// How long one address of a name is tried.
 const DIAL_MS_MAX: u64 = 10_000;
 const RESOLVE_MS_MAX: u64 = 20_000;
-/// Behind a proxy names of the world often mean nothing, and nobody says so at once.
+/// Behind a company's proxy public names often do not resolve, and the resolver is slow to say so.
 const RESOLVE_BEHIND_PROXY_MS_MAX: u64 = 2_000;
 
 /// What names mean and where connections lead.

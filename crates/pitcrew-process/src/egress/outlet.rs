@@ -1,5 +1,4 @@
-//! An egress process from the side of whoever starts it: there before the program in the box, and
-//! gone after it.
+//! The parent's side of an egress process: it starts before the program in the box and ends after it.
 
 use super::{EgressSpec, Listen, Socket, serve::USER};
 use crate::{
@@ -35,11 +34,11 @@ const END_MS_MAX: u64 = 2_000;
 /// A running egress process. Ends with this, also when we are killed.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    /// Whoever starts it.
+    /// The process that starts it.
     starting: Option<JoinHandle<io::Result<Started>>>,
-    /// It ends when nobody holds this.
+    /// The process ends when this is closed.
     lifeline: Option<UnixStream>,
-    /// What it was told; it removes that when it has read it.
+    /// Its configuration file, which it removes after reading.
     spec: PathBuf,
 }
 
@@ -97,8 +96,8 @@ impl Outlet {
     }
 
     /// Starts `program egress SPEC` and does not wait for it, not even until it is another program:
-    /// whoever connects meanwhile waits at what it will listen on, which we have opened. Where it cannot
-    /// be started, nobody listens there.
+    /// a program that connects meanwhile waits on the listening socket, which we have opened. If the process
+    /// cannot be started, connections fail.
     fn start(program: &Path, spec: &EgressSpec, name: &str) -> io::Result<(Self, Option<u16>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
         let path = spec.dir.join(name);
@@ -128,7 +127,7 @@ fn open(spec: &EgressSpec) -> io::Result<(OwnedFd, Option<u16>)> {
             let listener =
                 socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             bind(&listener, &SocketAddrUnix::new(&Socket::at(&path)?.path)?)?;
-            // Nobody can connect before it is listened there, and then nobody but us.
+            // No connection is possible before `listen`, and then only for our user.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
             listen(&listener, 16)?;
             Ok((listener, None))
@@ -163,7 +162,7 @@ impl Started {
         while !is_over() && Instant::now() < until {}
         // Of one that has ended nothing is left to be signalled.
         pidfd_send_signal(&self.exit, Signal::KILL).ok();
-        // Whoever waits for every child may have waited for this one before.
+        // A caller that waits for every child may have waited for this one already.
         self.child.wait().ok();
     }
 }

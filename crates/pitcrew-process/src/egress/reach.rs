@@ -1,4 +1,4 @@
-//! Which addresses nobody in a box has any business with, whatever name led there.
+//! Addresses that no program in a box may reach, whatever name led there.
 
 use std::{
     fs::File,
@@ -25,7 +25,7 @@ pub(super) enum OffLimits {
     Embedded,
 }
 
-/// Where clouds hand out the rights of a machine to whoever asks from it.
+/// Cloud metadata services, which give the machine's credentials to any program on it.
 const METADATA: &[IpAddr] = &[
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),

@@ -1,4 +1,4 @@
-//! The process itself: listens and serves until nobody holds the other end of its standard output.
+//! The process itself: listens and serves until the other end of its standard output is closed.
 
 use super::{
     EgressSpec, Listen,
@@ -43,7 +43,7 @@ pub(crate) fn egress_main(spec: &Path) -> ExitCode {
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody listens to us. Without us a box has no way out, and says so.
+        // There is no one to report to. Without this process a box has no network, and reports that.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -111,7 +111,7 @@ impl House {
                             drop(place);
                         });
                     }
-                    // A connection that broke before it began is nobody's loss.
+                    // A connection that broke before it was accepted needs no handling.
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 },
                 Some(_) = visits.join_next() => {}
@@ -124,7 +124,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     let line: std::os::unix::net::UnixStream = io::stdout().as_fd().try_clone_to_owned()?.into();
     line.set_nonblocking(true)?;
     let mut lifeline = UnixStream::from_std(line)?;
-    // Whoever ends the programs of a box asks all of them to end; we stay until they are gone.
+    // Ending the programs of a box signals this process too; it stays until they are gone.
     let _asked: Signal = signal(SignalKind::terminate())?;
     let credentials = match &spec.listen {
         Listen::Socket(_) => None,

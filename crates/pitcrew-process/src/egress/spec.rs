@@ -1,4 +1,4 @@
-//! What the process is told when it begins, and where it listens.
+//! The configuration of an egress process, and where it listens.
 
 use super::Upstream;
 use pitcrew_model::HostPattern;

@@ -1,4 +1,4 @@
-//! One connection of a program in the box, from its request to its end.
+//! One proxy connection of a program in the box, from the request to the end.
 
 use super::{
     decide::{Verdict, decide},

@@ -16,10 +16,10 @@ use rustix::{
 use std::{fs, io, path::Path};
 
 pub(super) fn map(mapping: &Mapping) -> Result<(), String> {
-    let users = name_space().map_err(|it| failed("a mapping of users", it))?;
-    unshare(UnshareFlags::NEWNS).map_err(|it| failed("a mount name space", it))?;
+    let users = user_namespace().map_err(|it| failed("a mapping of users", it))?;
+    unshare(UnshareFlags::NEWNS).map_err(|it| failed("a mount namespace", it))?;
     let slaves = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    mount_change("/", slaves).map_err(|it| failed("a mount name space", it))?;
+    mount_change("/", slaves).map_err(|it| failed("a mount namespace", it))?;
     let mut mapped: Vec<&Path> = Vec::new();
     let write = mapping.write.iter().map(|it| (it, true));
     let mut places: Vec<_> = write.chain(mapping.read.iter().map(|it| (it, false))).collect();
@@ -74,15 +74,15 @@ fn set_owners(tree: impl AsFd, users: &OwnedFd) -> rustix::io::Result<()> {
     if result < 0 { Err(last_error()) } else { Ok(()) }
 }
 
-#[expect(unsafe_code, reason = "a name space of files cannot be left in a safe form")]
+#[expect(unsafe_code, reason = "a namespace of files cannot be left in a safe form")]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     // SAFETY: there is one thread, and no open file of ours is taken away.
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
-/// A user name space in which root is the user of the box, and everybody else is who they are.
-#[expect(unsafe_code, reason = "only another process can be in another user name space")]
-fn name_space() -> io::Result<OwnedFd> {
+/// A user namespace that maps root to the user of the box, and every other id to itself.
+#[expect(unsafe_code, reason = "only another process can be in another user namespace")]
+fn user_namespace() -> io::Result<OwnedFd> {
     let (is_there, tell) = pipe()?;
     let (wait, go) = pipe()?;
     // SAFETY: there is one thread, and the child makes no call but those of the kernel.
@@ -101,7 +101,7 @@ fn name_space() -> io::Result<OwnedFd> {
         }
         child => {
             drop((tell, wait));
-            let opened = open_name_space(child, &is_there);
+            let opened = open_user_namespace(child, &is_there);
             drop(go);
             // SAFETY: the child is ours, and where its end is kept is nowhere.
             unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
@@ -110,7 +110,7 @@ fn name_space() -> io::Result<OwnedFd> {
     }
 }
 
-fn open_name_space(child: i32, is_there: &OwnedFd) -> io::Result<OwnedFd> {
+fn open_user_namespace(child: i32, is_there: &OwnedFd) -> io::Result<OwnedFd> {
     if retry_on_intr(|| read(is_there, &mut [0_u8]))? == 0 {
         return Err(Errno::PERM.into());
     }

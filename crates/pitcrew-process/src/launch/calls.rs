@@ -1,10 +1,11 @@
-//! seccomp: calls of the kernel that a program for an agent never needs, refused by number and
-//! argument. Paths cannot be seen here.
+//! seccomp: system calls that a confined program never needs, refused by number and argument. Paths
+//! are not visible here.
 //!
-//! A refused call fails with "operation not permitted". Two are said not to exist, so that programs
-//! fall back on what can be judged: `clone3`, whose arguments cannot be seen, and all calls with
-//! the numbers of the x32 ABI, which mean the same as others here. Programs of another
-//! architecture are ended.
+//! A refused call fails with "operation not permitted". Some fail as if the kernel did not have them, so
+//! that programs fall back on what can be checked: `clone3` and `openat2`, whose arguments cannot be seen,
+//! System V IPC without a box, and all calls with the numbers of the x32 ABI, which mean the same as
+//! others here. Setting attributes of files without a box fails as "not supported". A call of another
+//! architecture ends the program.
 
 use super::{
     landlock::{keeps_apart, tells_sockets_apart},
@@ -16,7 +17,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// What is next to the kernel itself, or reaches around the rules for files.
+/// System calls that control the kernel, or that bypass the rules for files.
 const NEVER: &[i64] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
@@ -38,11 +39,11 @@ const NEVER: &[i64] = &[
     libc::SYS_reboot,
     libc::SYS_acct,
     libc::SYS_syslog,
-    // Tells what is opened anywhere below a folder that cannot be read.
+    // Reports every file that is opened on a file system, readable or not.
     libc::SYS_fanotify_init,
 ];
 
-/// What makes boxes.
+/// System calls that make namespaces and mounts.
 const NAME_SPACES: &[i64] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -65,7 +66,42 @@ const OPEN_TREE_ATTR: i64 = 467;
 /// `fchmodat2`, likewise.
 const FCHMODAT2: i64 = 452;
 
-/// What looks into other processes.
+/// System calls that change attributes of a file by its path, among them its access control list.
+/// Landlock does not restrict them.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+];
+
+/// `setxattrat`, with the same number everywhere, like the two below.
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const FILE_SETATTR: i64 = 469;
+
+/// `ioctl` requests that change a file which is only open for reading: inode flags, version, project,
+/// `fs-verity` (which makes a file read-only forever) and encryption.
+const FILE_ATTRIBUTES: &[u64] =
+    &[0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
+
+/// The `ioctl` group of btrfs, which can make subvolumes in folders that are only readable. The three
+/// `CLONES` of this group copy file contents and need a writable target.
+const BTRFS: (u64, u64) = (0xff00, 0x9400);
+const CLONES: &[u64] = &[0x4004_9409, 0x4020_940d, 0xc018_9436];
+
+/// The bits of a socket type that are not flags.
+const KIND: u64 = 0xf;
+
+/// Types of socket pairs whose ends can send to any path. `AF_UNIX` treats `SOCK_RAW` as `SOCK_DGRAM`.
+const DATAGRAMS: &[i32] = &[libc::SOCK_DGRAM, libc::SOCK_RAW];
+
+/// System calls that inspect other processes.
 const OTHERS: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -74,10 +110,26 @@ const OTHERS: &[i64] = &[
     libc::SYS_kcmp,
 ];
 
+/// System V shared memory, message queues and semaphores, which all programs of a user share. Kernels
+/// may be built without them.
+const SYSTEM_V: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semctl,
+    libc::SYS_semtimedop,
+];
+
 /// `PRIO_USER`
 const ALL_OF_USER: u64 = 2;
 
-/// Flags of `clone` and `unshare` that make a name space.
+/// Flags of `clone` and `unshare` that make a namespace.
 const NEW: &[i32] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -88,62 +140,89 @@ const NEW: &[i32] = &[
     libc::CLONE_NEWNET,
 ];
 
-/// Types words into a terminal, or copies from it.
+/// `TIOCSTI` and `TIOCLINUX`: type into a terminal, or copy from it.
 const TERMINAL: &[u64] = &[0x5412, 0x541c];
 
-/// `MSG_FASTOPEN`: data with which a connection is made that nobody was asked about.
+/// `MSG_FASTOPEN`: sends data and connects in one call, which Landlock does not check.
 const FAST_OPEN: u64 = 0x2000_0000;
 
-/// The bit that numbers of the x32 ABI have.
+/// The bit of system call numbers of the x32 ABI.
 const X32: u32 = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Which of the rules hold for a program.
+/// What the filter of a program depends on.
 #[derive(Clone, Copy)]
-struct Judged {
+struct FilterOptions {
     calls: Calls,
     unix: bool,
     /// TCP only, to the ports that Landlock lets through.
     only_tcp: bool,
-    /// It may trace its own children: something else keeps it from all others.
+    /// It may trace its own children: Landlock protects all other processes.
     traces: bool,
 }
 
-/// What a program takes from itself where there is no box.
+/// Installs the filters of a program without a box.
 pub(super) fn apply(spec: &ConfineSpec) -> Result<(), seccompiler::Error> {
-    let judged = Judged {
+    let options = FilterOptions {
         calls: spec.calls,
         unix: may_use_unix(spec),
         only_tcp: spec.ports.is_some(),
         traces: false,
     };
-    for filter in filters(judged)? {
+    for filter in filters(options)? {
         seccompiler::apply_filter(&filter)?;
     }
     Ok(())
 }
 
-/// What bubblewrap puts on every process of a box, as it reads it.
+/// The filters that bubblewrap installs for every process of a box, in its format.
 pub(crate) fn filters_of_box(calls: Calls) -> Result<Vec<Vec<u8>>, seccompiler::Error> {
     let traces = keeps_apart(calls);
-    let judged = Judged { calls, unix: true, only_tcp: false, traces };
-    Ok(filters(judged)?.iter().map(encoded).collect())
+    let options = FilterOptions { calls, unix: true, only_tcp: false, traces };
+    Ok(filters(options)?.iter().map(encoded).collect())
 }
 
-fn filters(judged: Judged) -> Result<Vec<BpfProgram>, seccompiler::Error> {
+fn filters(options: FilterOptions) -> Result<Vec<BpfProgram>, seccompiler::Error> {
     let refused = u32::try_from(libc::EPERM).unwrap_or(1);
     let absent = u32::try_from(libc::ENOSYS).unwrap_or(1);
+    let unsupported = u32::try_from(libc::ENOTSUP).unwrap_or(1);
     let mut filters = vec![without_x32(absent)];
-    if judged.calls != Calls::Nesting {
-        let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-        filters.push(compiled(clone3, absent)?);
+    let mut missing = vec![libc::SYS_openat2];
+    if options.calls != Calls::Nesting {
+        missing.push(libc::SYS_clone3);
     }
-    filters.push(compiled(rules(judged)?, refused)?);
+    if options.calls == Calls::Unboxed {
+        missing.extend(SYSTEM_V);
+    }
+    filters.push(compiled(all(&missing), absent)?);
+    if options.calls == Calls::Unboxed {
+        filters.push(compiled(all(ATTRIBUTES), unsupported)?);
+    }
+    filters.push(compiled(rules(options)?, refused)?);
     Ok(filters)
 }
 
-/// The instructions as they are in the memory of the kernel.
+/// These calls, whatever their arguments are.
+fn all(calls: &[i64]) -> Rules {
+    calls.iter().map(|it| (*it, Vec::new())).collect()
+}
+
+/// Which requests of `ioctl` are refused.
+fn ioctls(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let requests =
+        |all: &[u64]| all.iter().map(|it| rule(&[is(1, *it)?])).collect::<Result<Vec<_>, _>>();
+    let mut rules = requests(TERMINAL)?;
+    if options.calls == Calls::Unboxed {
+        rules.extend(requests(FILE_ATTRIBUTES)?);
+        let mut volumes = vec![bits(1, BTRFS.0, BTRFS.1)?];
+        volumes.extend(CLONES.iter().map(|it| is_not(1, *it)).collect::<Result<Vec<_>, _>>()?);
+        rules.push(rule(&volumes)?);
+    }
+    Ok(rules)
+}
+
+/// The instructions in the kernel's binary format.
 fn encoded(filter: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::new();
     for instruction in filter {
@@ -161,7 +240,7 @@ fn compiled(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::Error> 
     Ok(filter.try_into()?)
 }
 
-/// Four instructions: load the number, compare it, refuse or allow.
+/// Four instructions: load the number, compare it, refuse, allow.
 fn without_x32(errno: u32) -> BpfProgram {
     let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     vec![
@@ -172,82 +251,108 @@ fn without_x32(errno: u32) -> BpfProgram {
     ]
 }
 
-fn rules(judged: Judged) -> Result<Rules, seccompiler::Error> {
+fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
     let mut never = NEVER.to_vec();
     let mut rules = Rules::new();
     #[cfg(target_arch = "x86_64")]
     never.extend([libc::SYS_iopl, libc::SYS_ioperm]);
-    if judged.calls != Calls::Nesting {
+    if options.calls != Calls::Nesting {
         never.extend(NAME_SPACES);
         let flags = NEW.iter().map(|it| u64::from(it.unsigned_abs()));
         let made = flags.map(|it| rule(&[bits(0, it, it)?])).collect::<Result<Vec<_>, _>>()?;
         rules.insert(libc::SYS_clone, made.clone());
         rules.insert(libc::SYS_unshare, made);
     }
-    if !judged.traces {
+    if !options.traces {
         never.extend(OTHERS);
     }
-    if judged.calls == Calls::Unboxed {
-        // Limits end a process as a signal does. One's own are named by 0.
+    if options.calls == Calls::Unboxed {
+        // A limit can end a process, like a signal. A process names itself by 0.
         rules.insert(libc::SYS_prlimit64, vec![rule(&[is_not(0, 0)?])?]);
         rules.insert(libc::SYS_setpriority, vec![rule(&[is(0, ALL_OF_USER)?])?]);
     }
-    rules.extend(never.into_iter().map(|it| (it, Vec::new())));
-    let words = TERMINAL.iter().map(|it| rule(&[is(1, *it)?]));
-    rules.insert(libc::SYS_ioctl, words.collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_socket, sockets(judged)?);
-    rules.extend(setuid()?);
-    if judged.only_tcp {
+    rules.extend(all(&never));
+    rules.insert(libc::SYS_ioctl, ioctls(options)?);
+    rules.insert(libc::SYS_socket, sockets(options)?);
+    rules.insert(libc::SYS_socketpair, pairs(options)?);
+    rules.extend(set_id()?);
+    if options.only_tcp {
         for (call, index) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
             rules.insert(call, vec![rule(&[bits(index, FAST_OPEN, FAST_OPEN)?])?]);
         }
+        if !options.unix {
+            // Without `bind`, which Landlock refuses, this takes some port of all addresses.
+            rules.insert(libc::SYS_listen, Vec::new());
+        }
     }
     Ok(rules)
 }
 
-/// A program that runs as its owner is never made, as far as a mode is an argument.
-fn setuid() -> Result<Rules, seccompiler::Error> {
-    let bit = u64::from(libc::S_ISUID);
-    let created = u64::from(libc::O_CREAT.unsigned_abs());
+/// Refuses `S_ISUID` and `S_ISGID` in every call that takes a mode. `mkdir` ignores these bits.
+fn set_id() -> Result<Rules, seccompiler::Error> {
+    let ids = [u64::from(libc::S_ISUID), u64::from(libc::S_ISGID)];
+    // With either flag, `open` makes a file with the mode that follows.
+    let making = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY]
+        .map(|it| u64::from(it.unsigned_abs()));
+    let mode = |index: u8| -> Result<_, seccompiler::Error> {
+        ids.iter().map(|id| rule(&[bits(index, *id, *id)?])).collect::<Result<Vec<_>, _>>()
+    };
+    let opened = |flags: u8| -> Result<_, seccompiler::Error> {
+        let pairs = ids.iter().flat_map(|id| making.iter().map(move |flag| (*id, *flag)));
+        pairs
+            .map(|(id, flag)| rule(&[bits(flags, flag, flag)?, bits(flags + 1, id, id)?]))
+            .collect::<Result<Vec<_>, _>>()
+    };
     let mut rules = Rules::new();
-    for (call, mode) in
+    for (call, index) in
         [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)]
     {
-        rules.insert(call, vec![rule(&[bits(mode, bit, bit)?])?]);
+        rules.insert(call, mode(index)?);
     }
-    let opened = rule(&[bits(2, created, created)?, bits(3, bit, bit)?])?;
-    rules.insert(libc::SYS_openat, vec![opened]);
+    rules.insert(libc::SYS_openat, opened(2)?);
     #[cfg(target_arch = "x86_64")]
     {
         for call in [libc::SYS_chmod, libc::SYS_creat, libc::SYS_mknod] {
-            rules.insert(call, vec![rule(&[bits(1, bit, bit)?])?]);
+            rules.insert(call, mode(1)?);
         }
-        let opened = rule(&[bits(1, created, created)?, bits(2, bit, bit)?])?;
-        rules.insert(libc::SYS_open, vec![opened]);
+        rules.insert(libc::SYS_open, opened(1)?);
     }
     Ok(rules)
 }
 
-/// Which sockets are not made. The kinds that are not named here are not kept in by name spaces, or
-/// have no business in an agent's work.
-fn sockets(judged: Judged) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+/// Refused socket pairs: all families but `AF_UNIX`, and where sockets with a path are refused, the types
+/// whose ends can send to any path.
+fn pairs(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
+    let unix = u64::from(libc::AF_UNIX.unsigned_abs());
+    let mut rules = vec![rule(&[is_not(0, unix)?])?];
+    if !options.unix {
+        for kind in DATAGRAMS {
+            rules.push(rule(&[bits(1, KIND, u64::from(kind.unsigned_abs()))?])?);
+        }
+    }
+    Ok(rules)
+}
+
+/// Refused sockets. The families that are not named here escape network namespaces, or no agent needs
+/// them.
+fn sockets(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let family = |it: i32| u64::from(it.unsigned_abs());
     let (unix, netlink) = (family(libc::AF_UNIX), family(libc::AF_NETLINK));
     let internet = [family(libc::AF_INET), family(libc::AF_INET6)];
     let mut known = vec![netlink, internet[0], internet[1]];
-    if judged.unix {
+    if options.unix {
         known.push(unix);
     }
     let unknown = known.iter().map(|it| is_not(0, *it)).collect::<Result<Vec<_>, _>>()?;
-    // Of the kernel's own channels the one that lists network interfaces.
+    // Of netlink only the protocol that lists network interfaces.
     let mut rules = vec![rule(&unknown)?, rule(&[is(0, netlink)?, is_not(2, 0)?])?];
-    if !judged.only_tcp {
+    if !options.only_tcp {
         return Ok(rules);
     }
     for family in internet {
-        // The kind is in the low four bits, and streams are 1: each other bit means another kind.
+        // The type is in the low four bits, and SOCK_STREAM is 1: any other bit means another type.
         rules.push(rule(&[is(0, family)?, bits(1, 1, 0)?])?);
         for bit in [2, 4, 8] {
             rules.push(rule(&[is(0, family)?, bits(1, bit, bit)?])?);
@@ -258,8 +363,8 @@ fn sockets(judged: Judged) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     Ok(rules)
 }
 
-/// Sockets with a path lead to whatever listens on the machine, also to what starts programs for
-/// whoever asks. A kernel that cannot tell them apart makes none, unless one is needed.
+/// Sockets with a path lead to any service of the machine, also to services that start programs on
+/// request. If the kernel cannot tell them apart, none can be made, unless one is needed.
 fn may_use_unix(spec: &ConfineSpec) -> bool {
     match &spec.unix {
         Unix::Any => true,
@@ -271,8 +376,8 @@ fn rule(conditions: &[SeccompCondition]) -> Result<SeccompRule, seccompiler::Err
     Ok(SeccompRule::new(conditions.to_vec())?)
 }
 
-/// The kernel looks at the low half of all arguments that are judged here, and so do we: whatever
-/// is in the other half changes nothing.
+/// Compares the low half of an argument, as the kernel does for all arguments that are checked here. The
+/// high half has no effect.
 fn condition(
     index: u8,
     operator: SeccompCmpOp,

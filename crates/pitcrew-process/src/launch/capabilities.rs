@@ -1,5 +1,5 @@
-//! The rights of root. A program that is run for an agent has none of them, also when we are root:
-//! with them it would look into every process of the machine.
+//! Capabilities. A program that runs for an agent has none, even if Pitcrew runs as root: with them it
+//! could inspect every process of the machine.
 
 use rustix::{
     io::Errno,
@@ -22,11 +22,11 @@ pub(super) fn drop_all() -> io::Result<()> {
     if left == sets { Ok(()) } else { Err(io::Error::other("some of them could not be dropped")) }
 }
 
-/// No program that we become can get any of them back.
+/// Empties the bounding set, so that no later `exec` can regain a capability.
 pub(super) fn forget_all() -> io::Result<()> {
     unless_refused(clear_ambient_capability_set())?;
-    // A kernel that is older or newer than the list knows fewer or more. More do not matter:
-    // nothing is gained at `exec` once `no_new_privs` is set.
+    // The kernel may know fewer or more capabilities than the list. More do not matter: `exec` grants
+    // none once `no_new_privs` is set.
     for index in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << index);
         unless_refused(remove_capability_from_bounding_set(capability))?;
@@ -34,7 +34,7 @@ pub(super) fn forget_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Whoever may not change the set has no use for it, and what the kernel does not know is not there.
+/// Without the right to change the set it is unusable anyway, and unknown capabilities do not exist.
 fn unless_refused(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error != Errno::PERM && error != Errno::INVAL => Err(error.into()),

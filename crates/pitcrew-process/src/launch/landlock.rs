@@ -1,5 +1,5 @@
-//! Landlock: which files, TCP ports and processes can be reached. Exact or not at all: nothing is
-//! left out because a kernel does not know it.
+//! Landlock: which files, TCP ports and processes can be reached. It is all or nothing: no rule is skipped
+//! because the kernel is too old for it.
 
 use super::{
     places::{Place, Right, leased, places},
@@ -12,13 +12,13 @@ use landlock::{
 };
 use std::io;
 
-/// What is needed to hold a program alone: the first version that keeps signals in.
+/// The version that tier T2 needs: the first one that restricts signals.
 const ALONE: ABI = ABI::V6;
 
 /// The same as a number.
 pub const LANDLOCK_ABI_MIN: u32 = ALONE as u32;
 
-/// The first version that tells sockets with a path apart.
+/// The first version with rules for sockets with a path.
 const SOCKETS: ABI = ABI::V9;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub fn landlock_abi() -> u32 {
 }
 
 fn abi() -> ABI {
-    // Asks for nothing and takes nothing away: it tells what the kernel has.
+    // An empty request: it only reports what the kernel supports.
     let status = RestrictSelf::default().no_new_privs(false).apply();
     status.map_or(ABI::Unsupported, |it| match it.landlock {
         LandlockStatus::Available { effective_abi, .. } => effective_abi,
@@ -86,8 +86,8 @@ fn can_keep_apart(calls: Calls, found: ABI) -> bool {
     }
 }
 
-/// In a box: nobody traces a process that is not under the same rules, such as the first one of the
-/// box, or signals it. What the rules say besides does not matter.
+/// In a box: no process can trace or signal one outside its Landlock domain, such as the first process
+/// of the box. The other rules of the domain do not matter.
 fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let ruleset = match (can_keep_apart(calls, found), found >= ALONE) {
@@ -98,7 +98,7 @@ fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockErr
     Ok(Some(ruleset.create()?))
 }
 
-/// In a box, which has seen to what is read: only what would change something is looked at.
+/// In a box, which already restricts reading: only write access is restricted here.
 fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
     let handled = AccessFs::from_write(ALONE) & !AccessFs::IoctlDev;
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -109,14 +109,14 @@ fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
     Ok(rules)
 }
 
-/// Nothing else holds the program.
+/// Tier T2: nothing else confines the program.
 fn alone(
     spec: &ConfineSpec,
     files: &Files,
     more: &[u16],
     found: ABI,
 ) -> Result<RulesetCreated, LandlockError> {
-    // What is refused where no rule allows it.
+    // Access that is refused unless a rule allows it.
     let handled = AccessFs::from_all(if found >= SOCKETS { SOCKETS } else { ALONE });
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -147,7 +147,7 @@ fn add(
     handled: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, LandlockError> {
     let read = AccessFs::from_read(ALONE);
-    // Nobody makes devices, and nothing that can be written is one.
+    // No program makes devices, and no writable path is one.
     let devices = make_bitflags!(AccessFs::{MakeChar | MakeBlock | IoctlDev});
     let access = match place.right {
         Right::Read => read,

@@ -1,4 +1,4 @@
-//! How much one program may use: limits of the operating system, which all it starts inherit.
+//! Resource limits of one program, which all its children inherit.
 
 use crate::{Limits, tree};
 use rustix::io::Errno;
@@ -6,9 +6,9 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::{fs, io, os::unix::fs::MetadataExt};
 
 pub(super) fn apply(limits: &Limits) -> io::Result<()> {
-    // What was in memory of a program that had secrets is nobody's to find.
+    // A core dump could contain secrets.
     limit(Resource::Core, 0)?;
-    // Of what is really used: many programs set aside far more addresses than they ever touch.
+    // Data, not address space: many programs reserve far more addresses than they use.
     limits.memory_bytes.map_or(Ok(()), |it| limit(Resource::Data, it))?;
     limits.file_bytes.map_or(Ok(()), |it| limit(Resource::Fsize, it))?;
     limits.open_files.map_or(Ok(()), |it| limit(Resource::Nofile, it))?;
@@ -41,8 +41,8 @@ fn limit(resource: Resource, value: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?)
 }
 
-/// Processes and threads of this user that are seen here. The kernel counts them all: only what is
-/// beyond those that were there before is the program's. In a box only the box's are seen.
+/// Processes and threads of this user that are visible here. The kernel counts all of them against the
+/// limit, so the program's share comes on top. In a box only those of the box are visible.
 fn running() -> u64 {
     let user = rustix::process::getuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

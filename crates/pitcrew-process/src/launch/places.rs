@@ -1,16 +1,15 @@
-//! Which files and folders a rule stands on. Opened here, once: a rule holds for what was opened,
+//! The files and folders of Landlock rules. Each is opened here once: a rule applies to what was opened,
 //! whatever is at its path later.
 //!
-//! Links in what an agent may have written are never followed: whoever planted one would choose
+//! Links in what an agent may have written are never followed: an agent that planted one would choose
 //! what the next program may write. Makes nothing but missing folders of a zone and the links of a
 //! private home.
 
 use super::spec::{Files, Home, Zone};
+use crate::beneath::exactly;
 use rustix::{
     fd::{AsFd, OwnedFd},
-    fs::{
-        CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2, symlinkat,
-    },
+    fs::{CWD, Dir, FileType, Mode, OFlags, fstat, mkdirat, openat, symlinkat},
     io::Errno,
 };
 use std::{
@@ -129,7 +128,7 @@ impl Places {
                 continue;
             };
             // What a link leads to has a place of its own, or is not shared.
-            if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::Symlink {
+            if !is_link(&file)? {
                 self.share_open(&below, file, right)?;
             }
         }
@@ -159,11 +158,12 @@ impl Places {
 }
 
 /// A folder of the zone can be written. A file that is there can be filled anew; one that is not
-/// there yet can only be made by whoever can write the folder that will hold it.
+/// there yet can only be made by a program that can write its parent folder.
 fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-        match openat2(checkout, place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH) {
+        match exactly(checkout, place, OFlags::PATH) {
+            Ok(file) if is_link(&file)? => return Ok(None),
             Ok(file) => return zone_right(file).map(Some),
             Err(Errno::NOENT) => {}
             Err(error) => return reached(Err(error)),
@@ -195,7 +195,7 @@ fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the links of a private home. What is in the way stays: whoever lives there put it there.
+/// Makes the links of a private home. Existing files stay: the agent of that home made them.
 pub(super) fn show(home: &Home) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let private = openat(CWD, &home.private, flags, Mode::empty())?;
@@ -213,11 +213,9 @@ pub(super) fn show(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-
 fn beneath(folder: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
-    reached(openat2(folder, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), BENEATH))
+    let Some(file) = reached(exactly(folder, path, OFlags::PATH))? else { return Ok(None) };
+    Ok(if is_link(&file)? { None } else { Some(file) })
 }
 
 /// What is not there, or not for us to reach, needs no rule: it is refused anyway.
@@ -227,6 +225,10 @@ fn reached<T>(opened: rustix::io::Result<T>) -> io::Result<Option<T>> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::XDEV) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_link(file: &OwnedFd) -> io::Result<bool> {
+    Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Symlink)
 }
 
 fn is_folder(file: impl AsFd) -> io::Result<bool> {

@@ -1,7 +1,7 @@
-//! Ports of the loopback that lead to our sockets, for programs that may make no socket with a path.
+//! Loopback ports that lead to our sockets, for programs that cannot make sockets with a path.
 //!
-//! Variables that name a socket name its port instead. A program may start ours with variables that
-//! it was told otherwise; its home it passes on, so what leads where is written down there as well.
+//! Variables that name a socket name its port instead. A program may start ours with other
+//! variables; its home it passes on, so the addresses are written to a file there as well.
 
 use crate::{BridgeSpec, start_bridge};
 use std::{
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// In a home: each line has an address and the socket that it leads to.
+/// A file in the home: each line has an address and the socket behind it.
 const FILE: &str = ".pitcrew-relays";
 
 type Variables = Vec<(String, String)>;

@@ -1,4 +1,4 @@
-//! What the launcher shall take away, as it stands on its command line.
+//! The restrictions that the launcher applies, as passed on its command line.
 
 use super::landlock::tells_sockets_apart;
 use crate::{Limits, Net, Policy, WayOut};
@@ -9,31 +9,31 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfineSpec {
     pub limits: Limits,
-    /// Folders of ours for the program alone, made where they are missing.
+    /// Private folders of the program, created if they are missing.
     pub folders: Vec<PathBuf>,
-    /// What of the user's home is to be found in the private one.
+    /// Parts of the user's home that are linked into the private home.
     pub home: Option<Home>,
-    /// What leads to the network from within a box.
+    /// The route from inside a box to the egress proxy.
     pub way_out: Option<WayOut>,
-    /// Sockets that the program is led to by a port of the loopback. Variables that name such a
-    /// socket name the port instead.
+    /// Sockets that are reached through a loopback port. Variables that name such a socket name the port
+    /// instead.
     pub relays: Vec<PathBuf>,
-    /// Absent: whoever started us has seen to the files.
+    /// Absent: the box already restricts files.
     pub files: Option<Files>,
-    /// What alone of a checkout in the box can be written.
+    /// The only part of a checkout in the box that can be written.
     #[serde(default)]
     pub lease: Option<Zone>,
     /// The TCP ports that may be connected to. Absent: sockets are not limited here.
     pub ports: Option<Vec<u16>>,
     pub unix: Unix,
     pub calls: Calls,
-    /// The program's input and output are to be taken out of our standard input.
+    /// The program's input and output arrive over our standard input.
     #[serde(default)]
     pub takes_ends: bool,
-    /// The program begins when there is a byte in our standard input, which is not for it.
+    /// The program starts after one byte on our standard input, which is not passed to it.
     #[serde(default)]
     pub waits: bool,
-    /// Whom to become, where we are root in the box.
+    /// The user to switch to, if we are root in the box.
     #[serde(default)]
     pub user: Option<BoxUser>,
 }
@@ -43,14 +43,14 @@ pub struct ConfineSpec {
 pub struct BoxUser {
     /// Of the user and of its group.
     pub id: u32,
-    /// Folders of the box alone, which are to be the user's.
+    /// Folders that exist only in the box and must belong to the user.
     pub owned: Vec<PathBuf>,
     /// `/proc` is still to be mounted: a box within this one can mount its own only where nothing
     /// covers a part of it.
     pub mounts_proc: bool,
 }
 
-/// A private home, in which links show what the user's own has.
+/// A private home with links to shared parts of the user's home.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Home {
     pub private: PathBuf,
@@ -69,7 +69,7 @@ pub struct Files {
     pub zone: Option<Zone>,
 }
 
-/// The part of a checkout that alone can be written.
+/// The only part of a checkout that can be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     pub checkout: PathBuf,
@@ -80,7 +80,7 @@ pub struct Zone {
     pub git: bool,
 }
 
-/// What was meant before it could be said.
+/// The meaning of specifications without this field.
 fn is_owner() -> bool {
     true
 }
@@ -98,17 +98,17 @@ pub enum Unix {
 /// Which calls of the kernel are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Calls {
-    /// There is no box around the program: also what looks into other processes.
+    /// Without a box: also calls that inspect or affect other processes.
     Unboxed,
-    /// In a box: what an ordinary program never needs.
+    /// In a box: calls that an ordinary program never needs.
     Boxed,
-    /// In a box, around a program that makes boxes of its own.
+    /// In a box, for a program that makes boxes of its own.
     Nesting,
 }
 
 impl ConfineSpec {
-    /// Tier T2: nothing but this holds the program. `ports` are those of the machine's own loopback
-    /// over which the policy's network is reached, `sockets` those that the program needs.
+    /// Tier T2: only the launcher confines the program. `ports` are the loopback ports through which it
+    /// reaches the network, `sockets` those that the program needs.
     pub fn unboxed(
         policy: &Policy,
         program: &Path,
@@ -134,7 +134,7 @@ impl ConfineSpec {
         Self { files: Some(files), ports, relays, unix, calls: Calls::Unboxed, ..plain(policy) }
     }
 
-    /// Within a box of tier T3, which has seen to the rest.
+    /// Tier T3: the box enforces the rest.
     pub fn boxed(policy: &Policy, cwd: &Path) -> Self {
         let calls = if policy.nests { Calls::Nesting } else { Calls::Boxed };
         let lease = zone(policy, cwd).filter(|_| policy.guest);

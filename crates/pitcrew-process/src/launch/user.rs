@@ -1,4 +1,4 @@
-//! From root to the unprivileged user of a box. What root has to do in the box is done before.
+//! Switches from root to the unprivileged user of a box, after the setup that needs root.
 
 use super::{capabilities, spec::BoxUser};
 use rustix::{

@@ -1,16 +1,16 @@
-//! What can be made before a confined program is to begin: its way to the network, and its box.
+//! Prepares a confined program before it may start: its egress process and its box.
 
 use super::{Finished, Run, RunError, Started, Stdin, begin, cancelled, end};
 use crate::{
     Cancel, Policy, Tier, confine, confine::Scratch, egress::Outlet, ends::Ends, environment,
-    head_count::HeadCount, marker::Mark,
+    marker::Mark, process_counter::ProcessCounter,
 };
 use std::{io, time::Duration};
 
 /// A way to the network for programs that follow each other. It is gone with this.
 #[derive(Debug)]
 pub struct Way {
-    /// For whoever is to use it.
+    /// For the programs that use it.
     pub policy: Policy,
     _outlet: Option<Outlet>,
 }
@@ -100,8 +100,8 @@ impl Prepared {
             Some(started) => started,
             None => begin(&run, Some(mark))?,
         };
-        let finished = end(started, run, HeadCount::of(&policy), cancel, observe)?;
-        let (code, signal) = confine::told(&policy, finished.code, finished.signal);
+        let finished = end(started, run, ProcessCounter::of(&policy), cancel, observe)?;
+        let (code, signal) = confine::decode_exit(&policy, finished.code, finished.signal);
         Ok(Finished { code, signal, ..finished })
     }
 }

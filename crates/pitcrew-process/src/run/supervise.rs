@@ -1,7 +1,7 @@
 //! Feeds and drains a started program until it ends or has to be ended.
 
 use super::{Finished, Overflow, Run, Stdin, start::Started};
-use crate::{Cancel, head_count::HeadCount, poll, poll::Step, tail::Tail};
+use crate::{Cancel, poll, poll::Step, process_counter::ProcessCounter, tail::Tail};
 use rustix::{
     event::PollFlags,
     process::{PidfdFlags, pidfd_open},
@@ -33,7 +33,7 @@ enum End {
 pub(super) fn supervise(
     started: Started,
     run: Run,
-    head_count: Option<HeadCount>,
+    process_counter: Option<ProcessCounter>,
     cancel: &Cancel,
     observe: &mut dyn FnMut(&[u8]),
 ) -> io::Result<Finished> {
@@ -51,13 +51,13 @@ pub(super) fn supervise(
     };
     let exit = pidfd_open(program.pid(), PidfdFlags::empty())?;
     let deadline = started.at.checked_add(run.timeout);
-    let crowd = head_count.map(|it| (it, program.pid().as_raw_pid()));
+    let crowd = process_counter.map(|it| (it, program.pid().as_raw_pid()));
     let end = flow.until_end(&exit, cancel, deadline, crowd)?;
     match &end {
         End::ByItself => program.end_rest(),
         End::TimedOut | End::Cancelled | End::Overflowed => program.end(),
         End::Crowd(words) => {
-            if head_count.is_some_and(|it| it.is_boxed) {
+            if process_counter.is_some_and(|it| it.is_boxed) {
                 program.kill();
             }
             program.end();
@@ -93,7 +93,7 @@ impl Flow<'_> {
         exit: &OwnedFd,
         cancel: &Cancel,
         deadline: Option<Instant>,
-        mut crowd: Option<(HeadCount, i32)>,
+        mut crowd: Option<(ProcessCounter, i32)>,
     ) -> io::Result<End> {
         let bell = cancel.bell()?;
         loop {

@@ -86,7 +86,7 @@ impl Agent {
         Ok(step)
     }
 
-    /// Nothing more will come. What is left of a line is told.
+    /// The output has ended. Reports what is left of a line.
     pub(super) fn close_stdout(&mut self, spool: &mut Spool) -> io::Result<()> {
         self.stdout = None;
         self.lines.finish().map_or(Ok(()), |it| spool.output(it))

@@ -1,7 +1,7 @@
 //! What of an agent can be there before it is to begin: its way to the network, and its box with our
 //! launcher in it, which waits for the agent's input and output.
 //!
-//! Whoever starts a shim so early gives it a socket as its standard output, says there when the agent
+//! The process that starts a shim early passes a socket as its standard output, signals there when the agent
 //! is to begin, and ends it by letting go of the socket.
 
 use super::{ShimSpec, agent::wrapped};
@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a checkout may take to be made before nobody is expected any more.
+/// How long a checkout may take to be made before the shim gives up waiting.
 const EXPECTED_MS_MAX: u64 = 10 * 60_000;
 
 pub(super) struct Ahead {
@@ -57,7 +57,7 @@ pub(super) fn is_early() -> bool {
     socket_type(io::stdout()).is_ok()
 }
 
-/// Waits until the agent is to begin. False: nobody wants it.
+/// Waits until the agent may begin. False: it is no longer needed.
 pub(super) fn is_wanted() -> io::Result<bool> {
     let until = Instant::now() + Duration::from_millis(EXPECTED_MS_MAX);
     let stdout = io::stdout();
@@ -70,7 +70,7 @@ pub(super) fn is_wanted() -> io::Result<bool> {
     Ok(false)
 }
 
-/// A box that nobody is in but our launcher. It is gone with this.
+/// A box that contains only our launcher. Dropping this removes the box.
 pub(super) struct Waiting {
     child: Option<Child>,
     /// Where the launcher waits for what it is handed.
@@ -125,7 +125,7 @@ impl Drop for Waiting {
         if let Ok(Some(_)) = child.try_wait() {
             return;
         }
-        // With whoever holds it the box ends.
+        // The box ends with its first process.
         kill_process_group(Pid::from_child(&child), Signal::KILL).ok();
         child.wait().ok();
     }

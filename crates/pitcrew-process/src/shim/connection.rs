@@ -1,4 +1,4 @@
-//! One connection to the shim's socket: a client, or somebody who only gives one order.
+//! One connection to the shim's socket: a client, or a caller with a single request.
 
 use super::{
     lines::{Line, Lines},

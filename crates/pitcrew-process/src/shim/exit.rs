@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = OUTPUT_TAIL_BYTES as u64 * 6 + 1_024;
 pub(crate) struct ExitRecord {
     #[serde(flatten)]
     pub(crate) exit: Exit,
-    /// It was told to end, or nobody came back within the lease. Else it ended by itself.
+    /// It was asked to end, or no client reconnected within the lease. Otherwise it ended by itself.
     #[serde(default)]
     pub(crate) ordered: bool,
 }
@@ -29,8 +29,8 @@ pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// From now on whoever looks finds it. Until `sync` it may be lost with the power, and so is the
-/// agent of which nobody knows then how it ended.
+/// From now on every reader finds it. Until `sync` a power loss may lose it; then it is unknown how the
+/// agent ended.
 pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
     let temporary = dir.join("exit.json.new");
     let mut file = File::create(&temporary)?;

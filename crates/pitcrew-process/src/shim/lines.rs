@@ -17,14 +17,14 @@ pub(crate) struct Lines {
     begun: Vec<u8>,
     /// Bytes of the line that is being read, also of those that were let go.
     length: usize,
-    /// How many of them were told already, because the line does not end.
-    told: usize,
+    /// How many of them were already reported, because the line does not end.
+    reported: usize,
     bytes_max: usize,
 }
 
 impl Lines {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { begun: Vec::new(), length: 0, told: 0, bytes_max }
+        Self { begun: Vec::new(), length: 0, reported: 0, bytes_max }
     }
 
     /// Takes the next bytes and gives every line that is whole now to `each`, without its end.
@@ -36,14 +36,14 @@ impl Lines {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.keep(&bytes[..end]);
             bytes = &bytes[end + 1..];
-            let told = if self.told == 0 { each(self.line()) } else { Ok(()) };
+            let result = if self.reported == 0 { each(self.line()) } else { Ok(()) };
             self.reset();
-            told?;
+            result?;
         }
         self.keep(bytes);
-        // One that never ends counts again and again, or nobody would hear of it.
-        if self.length - self.told > self.bytes_max {
-            self.told = self.length;
+        // A line that never ends is reported again and again; otherwise it would go unnoticed.
+        if self.length - self.reported > self.bytes_max {
+            self.reported = self.length;
             each(self.line())?;
         }
         Ok(())
@@ -51,10 +51,10 @@ impl Lines {
 
     /// The stream has ended. A line that was begun is no line.
     pub(crate) fn finish(&mut self) -> Option<Line<'static>> {
-        let (length, is_told) = (self.length, self.told > 0);
+        let (length, is_reported) = (self.length, self.reported > 0);
         let shown = shown(&self.begun);
         self.reset();
-        (length > 0 && !is_told).then(|| Line::Garbage {
+        (length > 0 && !is_reported).then(|| Line::Garbage {
             reason: format!("ended in the middle of a line of {length} bytes: {shown}"),
         })
     }
@@ -81,7 +81,7 @@ impl Lines {
             let reason = format!("a line of {length} bytes, at most {bytes_max}: {shown}");
             return Line::Garbage { reason };
         }
-        // No frame has one, and each would be six bytes in the spool and for whoever reads it.
+        // No frame contains one, and each would take six bytes in the spool and in every reader.
         if self
             .begun
             .iter()
@@ -98,7 +98,7 @@ impl Lines {
 
     fn reset(&mut self) {
         self.length = 0;
-        self.told = 0;
+        self.reported = 0;
         self.begun.clear();
         self.begun.shrink_to(IDLE_BYTES_MAX);
     }
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn a_line_that_never_ends_is_told_again_and_again() {
-        let told = cut(&[b"1234567", b"89", b"01234567", b"8", b"9\nnext\n"]);
+        let lines = cut(&[b"1234567", b"89", b"01234567", b"8", b"9\nnext\n"]);
         assert_eq!(
-            told,
+            lines,
             [
                 "garbage a line of 9 bytes, at most 8: 1234567",
                 "garbage a line of 18 bytes, at most 8: 1234567",
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn control_characters_are_told_without_them() {
-        let told = cut(&[b"a\x1b[m\n\x00\n\tb\x7f\r\n"]);
+        let lines = cut(&[b"a\x1b[m\n\x00\n\tb\x7f\r\n"]);
         let control = ["garbage control characters: a\\u{1b}[m", "garbage control characters: \\0"];
-        assert_eq!(told, [control[0], control[1], "text \tb\x7f\r"]);
+        assert_eq!(lines, [control[0], control[1], "text \tb\x7f\r"]);
     }
 
     #[test]

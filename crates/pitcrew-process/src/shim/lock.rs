@@ -1,6 +1,6 @@
 //! The lock on an attempt's folder: held from before its shim is started until the shim is gone.
 //!
-//! Whoever starts a shim takes the lock and gives it along as the shim's standard input. So there
+//! The process that starts a shim takes the lock and passes it as the shim's standard input. So there
 //! is no moment at which a shim is on its way and its folder looks free.
 
 use std::{
@@ -38,7 +38,7 @@ pub(super) fn inherit(dir: &Path) -> io::Result<Option<File>> {
 pub(crate) fn is_held(dir: &Path) -> bool {
     match File::open(path(dir)) {
         Ok(lock) => lock.try_lock_shared().is_err(),
-        // One that we cannot look at may be held: nobody is to be taken for gone for our trouble.
+        // A lock that cannot be inspected may be held: our own error must not make a shim look gone.
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }

@@ -1,8 +1,8 @@
-//! The shim's loop: one thread, which waits for everything at once and never for one thing.
+//! The shim's event loop: one thread that polls everything and never blocks on one thing.
 //!
 //! ```text
 //!     stop, lease over, agent mute         agent ended, grace over
-//! serving ─────────────────────► ending ─────────────────────────► over ──► client told: return
+//! serving ─────────────────────► ending ─────────────────────────► over ──► client knows: return
 //!    └──────────── agent ended, or something broke ─────────────────┘
 //! ```
 
@@ -13,7 +13,7 @@ use super::{
     ShimSpec, agent::Agent, ahead::Ahead, connection::Connection, exit, exit::ExitRecord,
     reaper::Reaped, spool::Spool, stderr::Stderr, wire::Start,
 };
-use crate::{head_count::HeadCount, poll, poll::Step, tree::ProcessId};
+use crate::{poll, poll::Step, process_counter::ProcessCounter, tree::ProcessId};
 use pitcrew_model::limits::FRAME_BYTES_MAX;
 use rustix::{
     event::PollFlags,
@@ -80,7 +80,7 @@ pub(super) struct Service {
     /// The end of the tree was begun by us, on order or because the lease is over.
     ordered: bool,
     /// Where it is for us to see how many the agent and its descendants are.
-    head_count: Option<HeadCount>,
+    process_counter: Option<ProcessCounter>,
     /// The agent closed its output: until when it may live on.
     mute_until: Option<Instant>,
     /// Where the last client stood.
@@ -122,7 +122,7 @@ impl Service {
             ended: None,
             exit: None,
             ordered: false,
-            head_count: HeadCount::of(&spec.policy),
+            process_counter: ProcessCounter::of(&spec.policy),
             mute_until: None,
             delivered: 0,
             lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
@@ -149,7 +149,7 @@ impl Service {
                 self.finish();
             }
         }
-        // Nobody waits for it: whoever was to hear of the end has heard of it.
+        // No caller waits for it: the end has already been reported.
         let synced = exit::sync(&self.spec.dir);
         fs::remove_file(&self.spec.socket).and(synced)
     }
@@ -216,7 +216,7 @@ impl Service {
 
     fn next_moment(&self) -> Option<Instant> {
         let lease_ends = self.client.is_none().then_some(self.lease_ends);
-        let look = self.head_count.map(HeadCount::next);
+        let look = self.process_counter.map(ProcessCounter::next);
         match self.phase {
             Phase::Serving => [lease_ends, self.mute_until, look].into_iter().flatten().min(),
             Phase::Ending { kill_at } => [Some(kill_at), look].into_iter().flatten().min(),
@@ -225,7 +225,7 @@ impl Service {
     }
 
     /// What to wait for. A pipe that is not to be read now must not be listed at all: its loss
-    /// would be told again and again.
+    /// would be reported again and again.
     fn interests(&self) -> Vec<(Source, BorrowedFd<'_>, PollFlags)> {
         let mut interests = vec![(Source::Reaper, self.agent.reaper.as_fd(), PollFlags::IN)];
         if let Some(stdout) = &self.agent.stdout
@@ -258,7 +258,7 @@ impl Service {
     }
 }
 
-/// Nobody but us may connect, from the first moment on.
+/// Only our user may connect, from the first moment on.
 fn listen(spec: &ShimSpec) -> io::Result<UnixListener> {
     match fs::remove_file(&spec.socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

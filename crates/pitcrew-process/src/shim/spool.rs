@@ -63,7 +63,7 @@ impl Spool {
         self.record.clear();
         encode(record, &mut self.record);
         if let Err(error) = self.file.write_all(&self.record) {
-            // A part of the record may be there; nobody may ever read it as one.
+            // A part of the record may be written; it must never be read as a whole one.
             self.file.set_len(self.length).ok();
             return Err(error);
         }

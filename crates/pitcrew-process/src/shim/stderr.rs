@@ -1,4 +1,4 @@
-//! What the agent complains about: a file of bounded size, and its end in memory.
+//! The agent's error output: a file of bounded size, and its tail in memory.
 
 use crate::tail::Tail;
 use pitcrew_model::limits::OUTPUT_TAIL_BYTES;
@@ -31,7 +31,7 @@ impl Stderr {
         self.write(bytes).ok();
     }
 
-    /// Something of our own that whoever looks for the agent's end should read.
+    /// Adds a line of our own for readers of the exit record.
     pub(super) fn note(&mut self, text: &str) {
         self.push(format!("\npitcrew shim: {text}\n").as_bytes());
     }

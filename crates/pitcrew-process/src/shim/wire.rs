@@ -1,4 +1,4 @@
-//! What shim and client say to each other: one JSON object a line. The records of the spool are
+//! The protocol between shim and client: one JSON object a line. The records of the spool are
 //! reports too, so a stored spool and a live stream read alike.
 
 use super::exit::ExitRecord;
@@ -54,7 +54,7 @@ pub(crate) struct Hello {
     /// How long the spool is now.
     #[serde(default)]
     pub(crate) spooled: u64,
-    /// It was told to end its agent, or its lease is over: nobody can go on with that one.
+    /// It was asked to end its agent, or its lease is over: no client can continue with that agent.
     #[serde(default)]
     pub(crate) ending: bool,
 }
@@ -86,7 +86,7 @@ pub(crate) enum Report<'a> {
         time: u64,
         reason: String,
     },
-    /// Nothing of the agent runs any more. All that it has said was told before.
+    /// Nothing of the agent runs any more. All of its output was reported before.
     Halted(ExitRecord),
     /// Nothing of the agent lives any more. The last report.
     Exited(ExitRecord),

@@ -1,4 +1,4 @@
-//! The end of a family that does not want to end: it may start others faster than we look.
+//! Kills process trees that resist, also those that start processes faster than we can look.
 
 use super::{Entry, ProcessId, See};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Looks in a row that find nobody new before it is believed that there is nobody: who is just
-/// starting another and ending is overlooked easily, but not again and again.
+/// Scans in a row that must find no new process before the tree counts as empty: a process that
+/// starts another and ends is easily missed once, but not again and again.
 const CALM_LOOKS: u32 = 2;
 
 /// A killed process that is still there after this long is held by the kernel; look again.
@@ -20,7 +20,7 @@ const DEATH_MS_MAX: u64 = 50;
 pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
     let mut calm_looks = CALM_LOOKS - 1;
     let is_late = || until.is_some_and(|until| Instant::now() >= until);
-    // Who ends gives back its memory first, and with it what it is found by.
+    // A process that ends frees its memory first, and with it the marker it is found by.
     let mut killed = BTreeSet::new();
     loop {
         let mut stopped = Stopped::default();
@@ -45,7 +45,7 @@ pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
 struct Stopped {
     processes: BTreeSet<ProcessId>,
     numbers: BTreeSet<i32>,
-    /// Each with one who is in it: as long as that one is there, the number is nobody else's.
+    /// Each with one of its members: as long as that one exists, the number cannot be reused.
     groups: BTreeMap<i32, ProcessId>,
 }
 
@@ -75,8 +75,7 @@ impl Stopped {
     /// system would let the others in a group go on.
     fn kill(&self) {
         for (number, member) in &self.groups {
-            // Somebody else may have ended all of them meanwhile, and a group that has just begun may
-            // have their number.
+            // All of them may have ended meanwhile, and a new group may have their number.
             let is_theirs = member.living().is_some_and(|it| it.group == *number);
             if let Some(group) = Pid::from_raw(*number).filter(|_| is_theirs) {
                 kill_process_group(group, Signal::KILL).ok();
@@ -87,8 +86,8 @@ impl Stopped {
         }
     }
 
-    /// Whether nobody else is in its group. One can join any group of one's session, but a session
-    /// has only those whom its leader started.
+    /// Whether its group contains only its own session. A process can join any group of its session, but a
+    /// session contains only what its leader started.
     fn is_within(&self, entry: Entry) -> bool {
         let own = i32::try_from(std::process::id()).ok().and_then(Entry::read);
         let is_of_own_session = own.is_none_or(|own| own.session == entry.session);

@@ -59,7 +59,7 @@ impl Fixture {
     }
 }
 
-/// The next event that is no echo of what was sent, and not told in a box only.
+/// The next event that is neither an echo of a sent frame nor specific to boxes.
 pub async fn heard(events: &mut ShimEvents) -> Option<ShimEvent> {
     loop {
         match events.next().await {
@@ -124,7 +124,7 @@ pub fn await_end(process: &OwnedFd) {
     assert_eq!(rustix::event::poll(&mut fds, Some(&deadline)).unwrap(), 1, "it does not end");
 }
 
-/// A pipe with a name. Whoever inherits its other end cannot hide from us.
+/// A named pipe. A process that inherits its other end cannot hide from us.
 pub struct Lifeline(OwnedFd);
 
 impl Lifeline {

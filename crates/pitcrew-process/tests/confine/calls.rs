@@ -1,6 +1,6 @@
 //! Calls of the kernel that are refused by their number or their arguments.
 
-use crate::scene::{Bystander, Scene, told, users};
+use crate::scene::{Bystander, Scene, describe, users};
 use pitcrew_process::ConfineSpec;
 
 /// Perl that makes a call and ends with the number of its error, or 0.
@@ -13,9 +13,9 @@ fn call(number: i64, arguments: &str) -> String {
 /// `error`.
 fn refused(scene: &Scene, spec: &ConfineSpec, name: &str, script: &str, error: i32) {
     let freely = scene.free(script);
-    assert_ne!(freely.code, Some(error), "{name} proves nothing: {}", told(&freely));
+    assert_ne!(freely.code, Some(error), "{name} proves nothing: {}", describe(&freely));
     let held = scene.confined(spec, script);
-    assert_eq!(held.code, Some(error), "{name}: {}", told(&held));
+    assert_eq!(held.code, Some(error), "{name}: {}", describe(&held));
 }
 
 /// Calls that make boxes, with arguments that the kernel finds wrong where it looks at them.
@@ -23,7 +23,7 @@ fn name_spaces() -> Vec<(&'static str, String)> {
     vec![
         ("setns", call(libc::SYS_setns, "-1, 0")),
         ("open_tree", call(libc::SYS_open_tree, "-100, $none, 0")),
-        ("a user's name space", call(libc::SYS_unshare, "0x10000000")),
+        ("a user's namespace", call(libc::SYS_unshare, "0x10000000")),
         ("a clone in one", call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0")),
     ]
 }
@@ -66,6 +66,6 @@ fn the_other_numbers_of_a_call_are_no_way_around() {
     // `ptrace` and `getpid` of the x32 ABI.
     for number in [0x4000_0000 + 521, 0x4000_0000 + 39] {
         let finished = scene.confined(&scene.spec(), &call(number, "0, 0, 0, 0"));
-        assert_eq!(finished.code, Some(libc::ENOSYS), "{}", told(&finished));
+        assert_eq!(finished.code, Some(libc::ENOSYS), "{}", describe(&finished));
     }
 }

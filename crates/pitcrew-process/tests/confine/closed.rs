@@ -1,6 +1,6 @@
 //! All or nothing: a program that cannot be held is not run.
 
-use crate::scene::{Scene, told, users};
+use crate::scene::{Scene, describe, users};
 use pitcrew_process::CONFINE_FAILED;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_program_is_not_run_where_a_layer_cannot_be_applied() {
         assert_eq!(first[1], "confine");
         let argv = [rest, &["touch", "ran"]].concat();
         let finished = scene.confined_program(&spec, &argv);
-        assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", told(&finished));
+        assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", describe(&finished));
         let said = String::from_utf8_lossy(&finished.stderr);
         assert!(said.starts_with("pitcrew confine: cannot apply Landlock: "), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
@@ -36,7 +36,7 @@ fn a_program_is_not_run_under_what_cannot_be_understood() {
             &pitcrew_process::Cancel::default(),
         );
         let finished = finished.unwrap();
-        assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", told(&finished));
+        assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", describe(&finished));
         assert!(!scene.path("checkout/ran").exists());
     }
 }
@@ -47,7 +47,7 @@ fn a_program_is_not_run_without_its_folders() {
     let mut spec = scene.spec();
     spec.folders = vec![scene.path("checkout/own/folder")];
     let finished = scene.confined(&spec, "touch ran");
-    assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", told(&finished));
+    assert_eq!(finished.code, Some(i32::from(CONFINE_FAILED)), "{}", describe(&finished));
     assert!(!scene.path("checkout/ran").exists());
 }
 
@@ -59,5 +59,5 @@ fn a_program_that_is_not_there_is_told_from_one_that_may_not_run() {
     let outside = scene.path("outside/run");
     std::fs::copy("/bin/true", &outside).unwrap();
     let finished = scene.confined_program(&spec, &[outside.to_str().unwrap()]);
-    assert_eq!(finished.code, Some(126), "{}", told(&finished));
+    assert_eq!(finished.code, Some(126), "{}", describe(&finished));
 }

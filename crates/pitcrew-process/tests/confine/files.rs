@@ -1,6 +1,6 @@
 //! Files outside of what is shared.
 
-use crate::scene::{Bystander, Scene, User, is_root, told, users};
+use crate::scene::{Bystander, Scene, User, describe, is_root, users};
 use std::fs;
 
 #[test]
@@ -47,7 +47,7 @@ fn what_is_shared_works_as_ever() {
             git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm one
             git log --oneline | wc -l; perl -e 'print 6 * 7'";
         let finished = scene.confined(&scene.spec(), script);
-        assert!(finished.success(), "{}", told(&finished));
+        assert!(finished.success(), "{}", describe(&finished));
         assert_eq!(String::from_utf8_lossy(&finished.stdout), "1\n1\n42");
     }
 }
@@ -64,7 +64,12 @@ fn node_runs_and_starts_others() {
         child.stdout.on('data', it => process.stdout.write(it));
         new (require('worker_threads').Worker)('', { eval: true })";
     let finished = scene.confined_program(&scene.spec(), &["node", "-e", script]);
-    assert_eq!(String::from_utf8_lossy(&finished.stdout), "from below\n", "{}", told(&finished));
+    assert_eq!(
+        String::from_utf8_lossy(&finished.stdout),
+        "from below\n",
+        "{}",
+        describe(&finished)
+    );
     assert_eq!(finished.code, Some(0));
 }
 
@@ -128,11 +133,11 @@ fn what_is_denied_within_what_is_shared_is_not_reached_also_not_before_it_exists
         scene.only_free(&spec, "the folder away", "mv a/b a/c && mv a/c a/b");
         let finished =
             scene.confined(&spec, "cat a/b/open && echo more >> a/b/open && echo x > own");
-        assert!(finished.success(), "{}", told(&finished));
+        assert!(finished.success(), "{}", describe(&finished));
     }
 }
 
-/// Whoever planted a link in a checkout would choose what the next program may write.
+/// An agent that planted a link in a checkout would choose what the next program may write.
 #[test]
 fn links_in_a_checkout_widen_nothing() {
     for user in users() {

@@ -1,6 +1,6 @@
 //! How much a program may use.
 
-use crate::scene::{Scene, User, is_root, told, users};
+use crate::scene::{Scene, User, describe, is_root, users};
 use pitcrew_process::{ConfineSpec, Limits};
 
 fn limited(scene: &Scene, limits: Limits) -> ConfineSpec {
@@ -16,7 +16,7 @@ fn a_file_grows_to_its_limit_and_no_further() {
         scene.only_free(&spec, "a big file", script);
         assert_eq!(scene.path("checkout/big").metadata().unwrap().len(), 1_048_576);
         let finished = scene.confined(&spec, "head -c 1000000 /dev/zero > small");
-        assert!(finished.success(), "{}", told(&finished));
+        assert!(finished.success(), "{}", describe(&finished));
     }
 }
 
@@ -46,6 +46,6 @@ fn no_memory_is_left_behind_by_a_crash() {
     for user in users() {
         let scene = Scene::new(user);
         let finished = scene.confined(&scene.spec(), "ulimit -H -c");
-        assert_eq!(finished.stdout, b"0\n", "{}", told(&finished));
+        assert_eq!(finished.stdout, b"0\n", "{}", describe(&finished));
     }
 }

@@ -50,7 +50,7 @@ fn only_the_allowed_port_can_be_connected_to_by_whatever_kind_of_tcp() {
         scene.only_free(&spec, "bind", &internet("SOCK_STREAM", 0, port, bind));
         let allowed = internet("SOCK_STREAM", 0, open.local_addr().unwrap().port(), CONNECT);
         let finished = scene.confined(&spec, &allowed);
-        assert!(finished.success(), "{}", crate::scene::told(&finished));
+        assert!(finished.success(), "{}", crate::scene::describe(&finished));
         let mut text = String::new();
         open.accept().unwrap().0.read_to_string(&mut text).unwrap();
         assert_eq!(text, "out");
@@ -88,7 +88,7 @@ fn unix(address: &str) -> String {
     )
 }
 
-/// What listens there may start programs for whoever asks.
+/// A service there may start programs on request.
 #[test]
 fn sockets_with_a_path_are_closed_unless_one_is_needed() {
     for user in users() {

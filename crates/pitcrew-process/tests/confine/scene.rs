@@ -140,11 +140,11 @@ impl Scene {
     /// What succeeds freely and is refused under `spec`. Returns what the refused program said.
     pub fn only_free(&self, spec: &ConfineSpec, name: &str, script: &str) -> String {
         let freely = self.free(script);
-        assert!(freely.success(), "{name} proves nothing, {:?}: {}", self.user, told(&freely));
+        assert!(freely.success(), "{name} proves nothing, {:?}: {}", self.user, describe(&freely));
         let held = self.confined(spec, script);
-        assert!(!held.success(), "{name} succeeded, {:?}: {}", self.user, told(&held));
-        assert_ne!(held.code, Some(125), "{name} did not run: {}", told(&held));
-        told(&held)
+        assert!(!held.success(), "{name} succeeded, {:?}: {}", self.user, describe(&held));
+        assert_ne!(held.code, Some(125), "{name} did not run: {}", describe(&held));
+        describe(&held)
     }
 }
 
@@ -152,7 +152,7 @@ fn free(run: Run) -> Finished {
     run_confined(&Policy::unconfined(), run, &Cancel::default()).unwrap()
 }
 
-pub fn told(finished: &Finished) -> String {
+pub fn describe(finished: &Finished) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{:?} {}{}", finished.code, text(&finished.stdout), text(&finished.stderr))
 }

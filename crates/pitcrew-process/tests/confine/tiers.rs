@@ -2,7 +2,7 @@
 
 use crate::{
     program::shim_program,
-    scene::{Scene, User, told},
+    scene::{Scene, User, describe},
 };
 use pitcrew_process::{Cancel, Finished, Net, Policy, Run, Tier, find_box, roots, run_confined};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -64,7 +64,7 @@ fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
             git add .; git commit -qm one; t=$(mktemp); echo 2 > $t; cat f $t; rm $t
             grep Seccomp: /proc/self/status | tr -d '\\t'";
         let finished = lab.run(work);
-        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert!(finished.success(), "{tier:?}: {}", describe(&finished));
         assert_eq!(String::from_utf8_lossy(&finished.stdout), "1\n2\nSeccomp:2\n", "{tier:?}");
         for script in [
             format!("cat {}", lab.path("user/.ssh/id").display()),
@@ -77,7 +77,7 @@ fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
                 .to_owned(),
         ] {
             let finished = lab.run(&script);
-            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+            assert!(!finished.success(), "{tier:?} {script}: {}", describe(&finished));
         }
         assert_eq!(fs::read(lab.path("outside/secret")).unwrap(), b"the secret\n");
     }
@@ -90,10 +90,10 @@ fn the_zone_holds_in_either_tier() {
         assert!(lab.run("git init -q . && mkdir ui core && echo c > core/c").success());
         lab.policy.inner = Some(vec![lab.path("checkout/ui/")]);
         let finished = lab.run("echo x > ui/x && cat core/c && git add ui");
-        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert!(finished.success(), "{tier:?}: {}", describe(&finished));
         for script in ["echo x > core/c", "rm core/c", "echo x > core/new", "mv core ui/core"] {
             let finished = lab.run(script);
-            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+            assert!(!finished.success(), "{tier:?} {script}: {}", describe(&finished));
         }
     }
 }
@@ -105,7 +105,7 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         let made = lab.run("git init -q . && mkdir ui core && echo c > core/c && echo d > core/d");
-        assert!(made.success(), "{tier:?}: {}", told(&made));
+        assert!(made.success(), "{tier:?}: {}", describe(&made));
         let given =
             ["core/c", "ui/new", "new", "lib/"].map(|it| lab.path(&format!("checkout/{it}")));
         lab.policy.inner = Some(given.to_vec());
@@ -113,7 +113,7 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
         let work = "set -e; echo 2 > core/c; cat core/d; git status --short > /dev/null
             t=$(mktemp); echo t > $t; mv $t lib/t; : > /dev/null";
         let finished = lab.run(work);
-        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert!(finished.success(), "{tier:?}: {}", describe(&finished));
         for script in [
             "echo x > core/d",
             "rm core/d",
@@ -128,14 +128,14 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
             "ln core/d ui/l && echo x > ui/l",
         ] {
             let finished = lab.run(script);
-            assert!(!finished.success(), "{tier:?} {script}: {}", told(&finished));
+            assert!(!finished.success(), "{tier:?} {script}: {}", describe(&finished));
         }
         assert_eq!(fs::read(lab.path("checkout/core/d")).unwrap(), b"d\n", "{tier:?}");
         // Mostly checkouts are below the home, which others have as well.
         let above = lab.path("checkout").parent().unwrap().display().to_string();
         lab.policy.env = vec![("HOME".to_owned(), above)];
         let finished = lab.run("echo x > ~/.mine && mkdir ~/.cache && cat ~/.mine");
-        assert!(finished.success(), "{tier:?}: {}", told(&finished));
+        assert!(finished.success(), "{tier:?}: {}", describe(&finished));
         assert!(!lab.path(".mine").exists(), "{tier:?}: it is its own home");
     }
 }
@@ -145,7 +145,7 @@ fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
     let mut lab = Lab::new(Tier::T3);
     lab.policy.nests = true;
     let finished = lab.run("bwrap --ro-bind / / --dev /dev --unshare-all echo within");
-    assert_eq!(String::from_utf8_lossy(&finished.stdout), "within\n", "{}", told(&finished));
+    assert_eq!(String::from_utf8_lossy(&finished.stdout), "within\n", "{}", describe(&finished));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
             syswrite(S, "from within") or exit 5; sysread(S, my $answer, 5) or exit 6;
             $answer eq "heard" or exit 7'"#;
         let finished = lab.run(script);
-        assert!(finished.success(), "{tier}: {}", told(&finished));
+        assert!(finished.success(), "{tier}: {}", describe(&finished));
         assert_eq!(heard.join().unwrap(), "from within");
         let script = format!(
             "perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) or exit 1;
@@ -244,7 +244,7 @@ fn a_relay_holds_few_connections() {
         }
         for my $one (@all) { sysread($one, my $end, 1) }'"#;
     let finished = lab.run(script);
-    assert!(finished.success(), "{}", told(&finished));
+    assert!(finished.success(), "{}", describe(&finished));
     assert_eq!(serving.join().unwrap(), 32);
 }
 
@@ -270,7 +270,7 @@ fn what_is_shared_of_the_users_home_is_at_home_in_either_tier() {
     }
 }
 
-/// Whoever lives in a private home may have left links in it.
+/// The agent of a private home may have left links in it.
 #[test]
 fn links_in_a_private_home_are_not_followed_when_it_is_furnished() {
     let mut lab = Lab::new(Tier::T2);
@@ -289,7 +289,7 @@ fn a_program_without_a_home_has_one_while_it_runs() {
         lab.policy.home = None;
         let finished =
             lab.run("t=$(mktemp) && echo x > $t && touch $HOME/f && echo $HOME && git init -q .");
-        assert!(finished.success(), "{tier}: {}", told(&finished));
+        assert!(finished.success(), "{tier}: {}", describe(&finished));
         let home = String::from_utf8_lossy(&finished.stdout).trim().to_owned();
         assert!(!PathBuf::from(home).join("f").exists(), "{tier}");
     }

@@ -1,6 +1,6 @@
 //! The inner layer: of a checkout only the zone can be written.
 
-use crate::scene::{Scene, told, users};
+use crate::scene::{Scene, describe, users};
 use pitcrew_process::{ConfineSpec, Files, Zone};
 use std::fs;
 
@@ -12,7 +12,7 @@ fn scene(user: crate::scene::User) -> Scene {
         git init -q .; git config user.name a; git config user.email a@b; echo home > .gitignore
         git add .; git commit -qm start";
     let finished = scene.free(script);
-    assert!(finished.success(), "{}", told(&finished));
+    assert!(finished.success(), "{}", describe(&finished));
     fs::create_dir(scene.path("tmp")).unwrap();
     scene.give();
     scene
@@ -39,7 +39,7 @@ fn in_the_zone_everything_works_and_beside_it_nothing_is_written() {
             echo 2 > Cargo.lock; echo n > new/deep/n; mv ui/x/b new/deep/b; echo t > ../tmp/t
             : > /dev/null; cat core/c; git add -A; git commit -qm work; git status --short | wc -l";
         let finished = scene.confined(&spec, works);
-        assert!(finished.success(), "{}", told(&finished));
+        assert!(finished.success(), "{}", describe(&finished));
         assert_eq!(String::from_utf8_lossy(&finished.stdout), "c\n0\n");
         for (name, script) in [
             ("write beside", "echo x > core/c"),
@@ -65,7 +65,7 @@ fn a_shared_file_that_is_not_there_yet_can_be_made() {
         let scene = scene(user);
         let spec = spec(&scene, &["ui/", "core/later.lock"]);
         let finished = scene.confined(&spec, "echo 1 > core/tmp && mv core/tmp core/later.lock");
-        assert!(finished.success(), "{}", told(&finished));
+        assert!(finished.success(), "{}", describe(&finished));
         scene.only_free(&spec, "beside both", "echo x > top");
     }
 }

@@ -64,6 +64,7 @@ pub fn attempts(stage: &Stage) -> Vec<Attempt> {
         attempt.changes = false;
     }
     all.extend(files(stage));
+    all.extend(attributes(stage));
     all.extend(places(stage));
     all.extend(git(stage));
     all
@@ -86,7 +87,7 @@ fn files(stage: &Stage) -> Vec<Attempt> {
         attempt("read a key in ~/.ssh", hidden, format!("cat {user}/.ssh/id")),
         attempt("read our token", hidden, format!("cat {token}")),
         attempt("read our settings", hidden, format!("cat {user}/.config/pitcrew/config.toml")),
-        attempt("read another's file", hidden, "cat ../outside/secret"),
+        attempt("read a file of another folder", hidden, "cat ../outside/secret"),
         attempt("list a folder outside", hidden, "ls ../outside | grep secret"),
         attempt("write outside", hidden, "echo x > ../outside/secret"),
         attempt("make a file outside", hidden, "echo x > ../outside/new"),
@@ -132,6 +133,79 @@ fn files(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
+/// What a file is, besides what is in it.
+fn attributes(stage: &Stage) -> Vec<Attempt> {
+    let secret = stage.shown("outside/secret");
+    let set = |number: i64, name: &str, value: &str| {
+        let call = format!("syscall({number}, $p, $n, $v, length($v), 0) == -1 and exit 1");
+        format!("perl -e 'my ($p, $n, $v) = (\"{secret}\", \"{name}\", {value}); {call}'")
+    };
+    // The owner, one more user, the group, the mask and all others.
+    let list = "pack(\"V(vvV)5\", 2, 1, 6, -1, 2, 6, 12345, 4, 4, -1, 16, 6, -1, 32, 4, -1)";
+    let made = |flags: i32, name: &str| {
+        let call = format!("syscall({}, -100, $n, {flags}, 04755) == -1", libc::SYS_openat);
+        format!("perl -e 'my $n = \"{name}\"; {call} and exit 1'")
+    };
+    let (tmpfile, create) = (libc::O_TMPFILE | libc::O_RDWR, libc::O_CREAT | libc::O_WRONLY);
+    let how = format!("pack(\"QQQ\", {create}, 04755, 0)");
+    let openat2 = format!("syscall({}, -100, $n, $h, 24) == -1 and exit 1", libc::SYS_openat2);
+    let (hidden, both) = ([TREE, SECCOMP], [SECCOMP, SECCOMP]);
+    let request = |number: u64| {
+        format!(
+            "perl -e 'open(my $f, \"<\", \"ui/file\"); my $v = \"\\0\" x 128;
+             ioctl($f, {number}, $v) or $!{{EPERM}} and exit 1; exit 0'"
+        )
+    };
+    vec![
+        attempt(
+            "set an extended attribute of a file outside",
+            hidden,
+            set(libc::SYS_setxattr, "user.evil", "\"evil\""),
+        ),
+        attempt(
+            "set an attribute of a file outside by lsetxattr",
+            hidden,
+            set(libc::SYS_lsetxattr, "user.evil", "\"evil\""),
+        ),
+        attempt(
+            "set an access control list of a file outside",
+            hidden,
+            set(libc::SYS_setxattr, "system.posix_acl_access", list),
+        ),
+        attempt("change the flags of a file", ["", SECCOMP], request(0x4008_6602)),
+        attempt("enable fs-verity for a file", ["", SECCOMP], request(0x4080_6685)),
+        attempt("make a btrfs subvolume", ["", SECCOMP], request(0x5000_940e)),
+        attempt(
+            "change the flags of a file by file_setattr",
+            ["", SECCOMP],
+            "perl -e 'my $a = \"\\0\" x 24; syscall(469, -100, 0, $a, 24, 0) == -1
+             and $!{EOPNOTSUPP} and exit 1; exit 0'",
+        ),
+        attempt(
+            "set the set-user-ID bit of a file outside",
+            hidden,
+            "perl -e 'chmod(04755, \"../outside/secret\") or exit 1'",
+        ),
+        attempt(
+            "set the set-group-ID bit of a file outside",
+            hidden,
+            "perl -e 'chmod(02755, \"../outside/secret\") or exit 1'",
+        ),
+        attempt(
+            "set the set-user-ID bit in the checkout",
+            both,
+            "perl -e 'chmod(04755, \"ui/file\") or exit 1'",
+        ),
+        attempt("make a set-user-ID file", both, made(create, "ui/new")),
+        attempt("make an unnamed set-user-ID file", both, made(tmpfile, "ui")),
+        attempt(
+            "make a set-user-ID file by openat2",
+            both,
+            format!("perl -e 'my ($n, $h) = (\"ui/new\", {how}); {openat2}'"),
+        ),
+    ]
+}
+
 fn rename_exchange() -> String {
     let call = format!("syscall({}, -100, $a, -100, $b, 2) == -1 and exit 1", libc::SYS_renameat2);
     format!("perl -e 'my ($a, $b) = (\"ui/file\", \"../outside/secret\"); {call}'")
@@ -168,7 +242,7 @@ fn places(stage: &Stage) -> Vec<Attempt> {
             [LIMITS, LIMITS],
             "perl -e '$x = \"x\" x (400 << 20)'",
         ),
-        // They stay for a while: root is not refused but ended, by whoever looks.
+        // They stay for a while: root is not refused, but ended by the process counter.
         attempt(
             "start more processes than allowed",
             [LIMITS, LIMITS],
@@ -204,13 +278,13 @@ fn processes(stage: &Stage) -> Vec<Attempt> {
             format!("cat /proc/{pid}/cwd{secret}"),
         ),
         attempt(
-            "look at the memory of a process",
+            "read the memory map of a process",
             [PIDS, LANDLOCK],
             format!("grep -q stack /proc/{pid}/maps"),
         ),
         attempt("signal a process", [PIDS, SCOPE], format!("kill -CONT {pid}")),
         attempt(
-            "limit a process until it ends",
+            "end a process by a resource limit",
             [PIDS, SECCOMP],
             format!("perl -e 'my $all = pack(\"QQ\", 4096, 4096); {limit}'"),
         ),
@@ -257,36 +331,36 @@ fn calls() -> Vec<Attempt> {
                 call(libc::SYS_open_by_handle_at, "-1, $zeros, 0"),
             ),
         ),
-        attempt("make a user's name space", both, call(libc::SYS_unshare, "0x10000000")),
+        attempt("make a user namespace", both, call(libc::SYS_unshare, "0x10000000")),
         attempt(
-            "start a process in a name space",
+            "start a process in a new namespace",
             both,
             call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0"),
         ),
         attempt(
-            "start a process in a name space by the newer call",
+            "start a process in a new namespace by clone3",
             both,
             call(libc::SYS_clone3, "0, 0").replace("$!{EPERM}", "$!{ENOSYS}"),
         ),
-        attempt("enter another's name space", both, call(libc::SYS_setns, "-1, 0")),
+        attempt("enter another namespace", both, call(libc::SYS_setns, "-1, 0")),
+        attempt("clone a mount tree", both, call(libc::SYS_open_tree, "-1, $name, 0")),
+        attempt("watch all files that are opened", both, call(libc::SYS_fanotify_init, "0x200, 0")),
         attempt(
-            "take a tree to mount it elsewhere",
-            both,
-            call(libc::SYS_open_tree, "-1, $name, 0"),
-        ),
-        attempt(
-            "be told of all files that are opened",
-            both,
-            call(libc::SYS_fanotify_init, "0x200, 0"),
-        ),
-        attempt(
-            "watch the kernel at work",
+            "use performance events",
             both,
             call(libc::SYS_perf_event_open, "$zeros, 0, -1, -1, 0"),
         ),
-        attempt("stop the kernel at a page", both, call(libc::SYS_userfaultfd, "-1")),
+        attempt("use userfaultfd", both, call(libc::SYS_userfaultfd, "-1")),
+        attempt("use System V shared memory", ["", SECCOMP], system_v("shm", "0, 4096,")),
+        attempt("use System V message queues", ["", SECCOMP], system_v("msg", "0,")),
+        attempt("use System V semaphores", ["", SECCOMP], system_v("sem", "0, 1,")),
         attempt(
-            "slow all processes of the user",
+            "register a pressure trigger",
+            [READ_ONLY, LANDLOCK],
+            "perl -e 'open(my $f, \">\", \"/proc/pressure/cpu\") or $!{ENOENT} or exit 1'",
+        ),
+        attempt(
+            "lower the priority of all processes of the user",
             ["", SECCOMP],
             call(libc::SYS_setpriority, "2, 0, 0"),
         ),
@@ -296,11 +370,19 @@ fn calls() -> Vec<Attempt> {
         ),
         attempt("type into a terminal", both, call(libc::SYS_ioctl, "0, 0x5412, $name")),
         attempt(
-            "type into a terminal by other bits",
+            "type into a terminal with other high bits",
             both,
             call(libc::SYS_ioctl, "0, 0x7700005412, $name"),
         ),
     ]
+}
+
+/// Makes an object that any process of the user can find, and removes it.
+fn system_v(kind: &str, arguments: &str) -> String {
+    let remove = if kind == "sem" { "0, 0, 0" } else { "0, 0" };
+    format!(
+        "perl -e 'my $id = {kind}get({arguments} 0600); defined $id or exit 1; {kind}ctl($id, {remove})'"
+    )
 }
 
 fn internet(kind: &str, protocol: u32, port: u16, rest: &str) -> String {
@@ -334,6 +416,13 @@ fn network(stage: &Stage) -> Vec<Attempt> {
     let family = |number: u32, kind: u32| {
         format!("perl -e 'socket(my $s, {number}, {kind}, 0) or ($!{{EPERM}} and exit 1)'")
     };
+    let datagrams = stage.shown("services/log.sock");
+    let pair = |kind: u32| {
+        format!(
+            "perl -MSocket -e 'socketpair(my $a, my $b, AF_UNIX, {kind}, 0) or exit 1;
+             send($a, \"out\", 0, pack_sockaddr_un(\"{datagrams}\")) or exit 2'"
+        )
+    };
     let bind = "bind($s, pack_sockaddr_in(0, INADDR_ANY)) or exit 2; listen($s, 1) or exit 3";
     vec![
         attempt(
@@ -344,7 +433,7 @@ fn network(stage: &Stage) -> Vec<Attempt> {
         attempt("connect by MPTCP", [NET, SECCOMP], mptcp(tcp, connect)),
         attempt("send by TCP fast open", [NET, SECCOMP], internet("SOCK_STREAM", 0, tcp, fast)),
         attempt(
-            "connect by a lazy fast open",
+            "connect by TCP fast open with a delay",
             [NET, LANDLOCK],
             internet("SOCK_STREAM", 0, tcp, &lazy),
         ),
@@ -354,6 +443,18 @@ fn network(stage: &Stage) -> Vec<Attempt> {
             "listen for the machine's network",
             ["", LANDLOCK],
             internet("SOCK_STREAM", 0, tcp, bind),
+        ),
+        attempt(
+            "listen on an unnamed port",
+            ["", SECCOMP],
+            internet("SOCK_STREAM", 0, tcp, "listen($s, 1) or exit 2"),
+        ),
+        attempt("send to a socket from a datagram socket pair", [TREE, SECCOMP], pair(2)),
+        attempt("send to a socket from a raw socket pair", [TREE, SECCOMP], pair(3)),
+        attempt(
+            "make a socket pair of another family",
+            [SECCOMP, SECCOMP],
+            "perl -e 'socketpair(my $a, my $b, 30, 1, 0) or ($!{EPERM} and exit 1)'",
         ),
         attempt("speak to the host of a virtual machine", [SECCOMP, SECCOMP], family(40, 1)),
         attempt("use the kernel's ciphers", [SECCOMP, SECCOMP], family(38, 5)),
@@ -390,7 +491,7 @@ fn through_proxy(host: &str, port: u16) -> String {
 }
 
 /// Places that the proxy does not lead to, though it is asked properly. Where nothing holds a
-/// program nobody is in between, and whoever is on the machine's network is reached.
+/// program, there is no proxy, and every host on the machine's network can be reached.
 fn proxied(stage: &Stage) -> Vec<Attempt> {
     let port = stage.tcp.local_addr().unwrap().port();
     let refused = |name, host: &str, port| Attempt {
@@ -400,7 +501,7 @@ fn proxied(stage: &Stage) -> Vec<Attempt> {
     vec![
         refused("reach the machine's loopback by the proxy", "127.0.0.1", port),
         refused("reach the metadata of a cloud by the proxy", "169.254.169.254", 80),
-        refused("reach a host that nobody allowed by the proxy", "not-allowed.example", 443),
+        refused("reach a host that is not allowed by the proxy", "not-allowed.example", 443),
     ]
 }
 

@@ -5,7 +5,7 @@ use pitcrew_process::{
     Cancel, Egress, Limits, Net, Policy, Run, Streams, Tier, Upstream, ledger_path, roots,
     run_confined, run_trusted,
 };
-use rustix::fs::{Gid, Uid, chown};
+use rustix::fs::{Gid, Uid, chown, llistxattr};
 use std::{
     collections::BTreeMap,
     fmt, fs,
@@ -14,7 +14,7 @@ use std::{
         linux::net::SocketAddrExt,
         unix::{
             fs::{MetadataExt, PermissionsExt},
-            net::{SocketAddr, UnixListener},
+            net::{SocketAddr, UnixDatagram, UnixListener},
             process::CommandExt,
         },
     },
@@ -59,16 +59,21 @@ pub struct Ended {
     pub text: String,
 }
 
+/// A path, its mode, its time, its attributes and its content.
+type Entry = (PathBuf, u32, i64, Vec<u8>, Option<Vec<u8>>);
+
 pub struct Stage {
     root: TempDir,
     pub user: User,
     launcher: PathBuf,
     pub bystander: Child,
     pub tcp: TcpListener,
-    /// Whoever sends there is answered.
+    /// Answers each datagram.
     pub udp: u16,
     pub abstract_name: String,
     _sockets: [UnixListener; 2],
+    /// Takes what anybody sends.
+    _datagrams: UnixDatagram,
 }
 
 impl Stage {
@@ -88,6 +93,7 @@ impl Stage {
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp: answering(),
             abstract_name,
+            _datagrams: UnixDatagram::bind(root.path().join("services/log.sock")).unwrap(),
             _sockets: [UnixListener::bind(path).unwrap(), UnixListener::bind_addr(&named).unwrap()],
             root,
         };
@@ -140,7 +146,7 @@ impl Stage {
     }
 
     /// What is outside, to the last bit that an attempt could change.
-    pub fn outside(&self) -> Vec<(PathBuf, u32, i64, Option<Vec<u8>>)> {
+    pub fn outside(&self) -> Vec<Entry> {
         let mut found = Vec::new();
         let mut folders = ["outside", "user", "vault", "services"].map(|it| self.path(it)).to_vec();
         while let Some(path) = folders.pop() {
@@ -149,7 +155,10 @@ impl Stage {
             if at.is_dir() {
                 folders.extend(fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()));
             }
-            found.push((path, at.mode(), at.mtime_nsec(), content));
+            let mut attributes = vec![0; 4_096];
+            let length = llistxattr(&path, &mut attributes).unwrap_or(0);
+            attributes.truncate(length);
+            found.push((path, at.mode(), at.mtime_nsec(), attributes, content));
         }
         found.sort();
         found

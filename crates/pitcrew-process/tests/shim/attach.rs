@@ -16,9 +16,9 @@ fn fixture(script: &str) -> Fixture {
 
 /// Everything to the end, in a few words each.
 async fn all(mut events: ShimEvents) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     while let Some(event) = events.next().await {
-        told.push(match event {
+        seen.push(match event {
             ShimEvent::Frame { line, .. } => format!("frame {line}"),
             ShimEvent::Sent { id, line, .. } => format!("sent {id} {line}"),
             ShimEvent::Garbage { reason, .. } => format!("garbage {reason}"),
@@ -26,7 +26,7 @@ async fn all(mut events: ShimEvents) -> Vec<String> {
             ShimEvent::Exited(exit) => format!("exited {exit}"),
         });
     }
-    told
+    seen
 }
 
 async fn until_written(fixture: &Fixture, name: &str) {
@@ -76,8 +76,8 @@ async fn what_an_agent_said_before_it_ended_alone_is_heard() {
     assert_eq!((attached.presence, attached.shim.pid()), (Presence::Ended, None));
     assert!(attached.shim.send(2, "x").await.is_err());
     attached.shim.stop(GRACE).await.unwrap();
-    let told = all(attached.events).await;
-    assert_eq!(told, ["sent 1 begin", "frame late", "exited exit code 5"]);
+    let seen = all(attached.events).await;
+    assert_eq!(seen, ["sent 1 begin", "frame late", "exited exit code 5"]);
 }
 
 /// Whatever the agent does at the moment somebody comes back: all of it is heard, once.
@@ -91,8 +91,8 @@ async fn an_end_at_the_moment_of_coming_back_is_no_gap() {
         let attached = attach_shim(fixture.dir(), PATIENCE).await.unwrap();
         let lost = attached.presence == Presence::Lost;
         assert!(!lost, "it ended by itself");
-        let told = all(attached.events).await;
-        assert_eq!(told, ["sent 1 go", "frame bye", "exited exit code 3"]);
+        let seen = all(attached.events).await;
+        assert_eq!(seen, ["sent 1 go", "frame bye", "exited exit code 3"]);
     }
 }
 
@@ -108,7 +108,7 @@ async fn an_agent_is_lost_when_nobody_comes_back_within_the_lease() {
     assert_eq!(attached.presence, Presence::Lost);
     assert!(!is_alive(&fixture, "child"));
     assert_eq!(all(attached.events).await, ["frame up", "exited signal 15"]);
-    assert!(fixture.exit().stderr.contains("nobody came back"), "{:?}", fixture.exit());
+    assert!(fixture.exit().stderr.contains("no client reconnected"), "{:?}", fixture.exit());
 }
 
 #[tokio::test]
@@ -156,10 +156,10 @@ async fn what_a_killed_shim_had_not_passed_on_is_read_from_the_spool() {
     })
     .await;
     common::kill(handle.pid().unwrap());
-    let told = all(events).await;
-    assert_eq!(told.len(), 100_001, "99 999 numbers, the word and the end");
+    let seen = all(events).await;
+    assert_eq!(seen.len(), 100_001, "99 999 numbers, the word and the end");
     let last = ["frame 99999", "frame 100000", "frame end", "exited lost"];
-    assert_eq!(told[told.len() - 4..], last);
+    assert_eq!(seen[seen.len() - 4..], last);
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn the_time_away_is_told() {
     assert_eq!(exit, Some(Exit { code: None, signal: Some(15), stderr: String::new() }));
 }
 
-/// A shim that was stopped by its own agent must not hold up whoever comes back.
+/// A shim that was stopped by its own agent must not block a client that reconnects.
 #[tokio::test]
 async fn a_silent_shim_is_ended_with_its_agent_and_lost() {
     let fixture = fixture("(trap '' TERM; exec sleep 600) & echo up; exec sleep 600");
@@ -203,14 +203,14 @@ async fn a_shim_that_falls_silent_is_ended_and_what_it_wrote_down_is_heard() {
     let attached = attach_shim(fixture.dir(), PATIENCE).await.unwrap();
     common::freeze(attached.shim.pid().expect("it is alive"));
     let mut events = attached.events;
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     while let Some(event) = events.next_within(Duration::from_millis(500)).await {
-        told.push(event);
+        seen.push(event);
     }
     assert!(events.was_silent());
     let lost = Exit { code: None, signal: None, stderr: String::new() };
-    let [ShimEvent::Frame { line, .. }, ShimEvent::Exited(exit)] = &told[..] else {
-        panic!("{told:?}")
+    let [ShimEvent::Frame { line, .. }, ShimEvent::Exited(exit)] = &seen[..] else {
+        panic!("{seen:?}")
     };
     assert_eq!((line.as_str(), exit), ("up", &lost));
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
@@ -228,7 +228,7 @@ async fn a_silent_shim_is_ended_where_it_does_not_hear_the_order() {
     assert_eq!(all(events).await, ["exited lost"]);
 }
 
-/// Within the grace the agent still lives, and yet nobody can go on with it.
+/// Within the grace period the agent still lives, but no client can continue with it.
 #[tokio::test]
 async fn an_agent_that_is_just_being_ended_is_lost_to_whoever_comes_back() {
     let fixture = fixture(

@@ -23,7 +23,7 @@ pub fn boxed(script: &str) -> Fixture {
     fixture
 }
 
-/// S0-018: whoever holds the box does not keep its output open.
+/// S0-018: bubblewrap does not keep the agent's output open.
 #[tokio::test]
 async fn an_agent_in_a_box_that_closes_its_output_is_not_waited_for() {
     let fixture = boxed("echo last; exec 1>&-; trap '' TERM; while :; do sleep 1; done");
@@ -80,14 +80,14 @@ async fn who_has_halted_in_a_box_writes_no_more_and_holds_nothing_once_it_is_gon
         let (handle, mut events) = fixture.start().await;
         assert_eq!(common::line(common::heard(&mut events).await), "up");
         handle.stop(Duration::ZERO).await.unwrap();
-        let told = events.next().await;
+        let seen = events.next().await;
         let length = || fs::metadata(fixture.cwd().join("written")).unwrap().len();
         let at_the_end = length();
-        let Some(ShimEvent::Halted(exit) | ShimEvent::Exited(exit)) = &told else {
-            panic!("{told:?}")
+        let Some(ShimEvent::Halted(exit) | ShimEvent::Exited(exit)) = &seen else {
+            panic!("{seen:?}")
         };
         assert_eq!((exit.code, exit.signal), (None, Some(9)));
-        if let Some(ShimEvent::Halted(_)) = told {
+        if let Some(ShimEvent::Halted(_)) = seen {
             halts_count += 1;
             assert!(matches!(events.next().await, Some(ShimEvent::Exited(_))));
         }

@@ -84,7 +84,7 @@ async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
     assert!(!fixture.spec.socket.exists());
 }
 
-/// S0-018: it can never say anything again, so nobody waits for it.
+/// S0-018: it can never send output again, so the shim does not wait for it.
 #[tokio::test]
 async fn an_agent_that_closes_its_output_and_lives_on_is_ended_as_if_it_had_ended() {
     let fixture = Fixture::new("echo last; exec 1>&-; trap '' TERM; while :; do sleep 1; done");
@@ -94,7 +94,7 @@ async fn an_agent_that_closes_its_output_and_lives_on_is_ended_as_if_it_had_ende
     assert_eq!((exit.code, exit.signal), (None, Some(9)));
     assert!(exit.stderr.contains("closed its output and lived on"), "{}", exit.stderr);
     let record = fs::read_to_string(fixture.dir().join("exit.json")).unwrap();
-    assert!(record.contains("\"ordered\":false"), "nobody asked for it: {record}");
+    assert!(record.contains("\"ordered\":false"), "no request was made: {record}");
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 
@@ -212,7 +212,7 @@ async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
     assert_eq!(lines.next(), None);
 }
 
-/// What cannot be written down is not passed on: nobody could go on from it after a crash.
+/// A frame that cannot be stored is not passed on: it would be missing after a crash.
 #[tokio::test]
 async fn an_agent_ends_when_the_disk_is_full_and_the_reason_is_told() {
     for (script, frame) in [("echo x; exec sleep 600", None), ("exec sleep 600", Some("x"))] {
@@ -298,7 +298,7 @@ async fn a_start_that_is_given_up_leaves_no_agent_behind() {
         () = std::future::ready(()) => {}
     }
     let began = Instant::now();
-    // More than the shim waits for its first client, so that a wrong wait is told as what it is.
+    // Longer than the shim waits for its first client, so that a wrong wait shows as such.
     let exit = end_shim(fixture.dir(), GRACE, GRACE * 6).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(15)), "not the end of an earlier agent");
     assert!(
@@ -315,7 +315,7 @@ async fn a_line_without_an_end_does_not_fill_the_memory() {
     );
     let (handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "before");
-    // It is told as often as it was too long, so that whoever listens can give the agent up.
+    // It is reported each time it was too long, so that the client can give the agent up.
     let mut told_count = 0;
     let after = loop {
         match events.next().await {

@@ -10,7 +10,7 @@ use std::{fs, time::Duration};
 
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What the agent says is in the checkout, and then all that it is told. It starts nobody who could
+/// Prints what is in the checkout, and then all frames it receives. It starts no process that could
 /// still be there.
 const SCRIPT: &str = "read -r line < file; echo \"$line\"; exec cat";
 

@@ -65,9 +65,14 @@ impl Ledger {
     /// Returns whether agents may be started on this machine.
     pub fn is_confined(&self) -> bool {
         let Some(sandbox) = &self.sandbox else { return true };
-        let agreed = sandbox.consent || self.accepted_tier.is_some();
-        let enough = sandbox.min_tier.is_none_or(|it| it <= sandbox.available);
-        enough && (sandbox.available != Tier::T1 || agreed)
+        let is_accepted = self.accepted_tier.is_some_and(|it| it <= sandbox.available);
+        let is_weak = match sandbox.available {
+            Tier::T1 => true,
+            Tier::T2 => sandbox.as_root,
+            Tier::T3 => false,
+        };
+        let is_enough = sandbox.min_tier.is_none_or(|it| it <= sandbox.available);
+        is_enough && (!is_weak || sandbox.consent || is_accepted)
     }
 
     pub(super) fn check_confined(&self, worker: WorkerId) {

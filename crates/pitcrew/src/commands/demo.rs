@@ -119,7 +119,11 @@ impl Demo {
     fn steps(&self, output: Output) -> CommandResult {
         let json: &[&str] = if self.json { &["--json"] } else { &[] };
         // The demo's own commands are trusted.
-        let accept: &[&str] = if self.tier == Tier::T1 { &["--accept-tier", "T1"] } else { &[] };
+        let accept: &[&str] = match self.tier {
+            Tier::T1 => &["--accept-tier", "T1"],
+            Tier::T2 => &["--accept-tier", "T2"],
+            Tier::T3 => &[],
+        };
         let ran = self.pitcrew(output, &["run", "plan.toml", "--yes"], &[json, accept].concat())?;
         if ran != Exit::Success {
             return Ok(ran);

@@ -16,7 +16,7 @@ use pitcrew_config::{
 };
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::{Tier, limits};
-use pitcrew_process::{Cancel, Obstacle, Run, run_trusted};
+use pitcrew_process::{Cancel, Obstacle, Run, is_root, run_trusted};
 use pitcrew_runtime::{Confinement, registries};
 use rustix::fs::statvfs;
 use serde_json::{Value, json};
@@ -121,6 +121,12 @@ fn confinement(settings: &SandboxSettings) -> Vec<Finding> {
     findings.extend(missing.map(|(what, Obstacle { reason, remedy })| {
         Finding::new(what, Health::Limited, reason).help(remedy)
     }));
+    if found.tier == Tier::T2 && is_root() {
+        let text =
+            "agents run as root, and Landlock does not protect the modes and times of root's files";
+        let help = "run pitcrew as an ordinary user, or accept this with `--accept-tier T2`";
+        findings.push(Finding::new("root", Health::Limited, text).help(help));
+    }
     if found.tier == Tier::T3 {
         let text = "separate files, processes, network and IPC; no root privileges; an empty home";
         findings.push(Finding::new("box", Health::Good, text));

@@ -100,12 +100,17 @@ async fn confirm_tier(
     };
     let tier = sandbox.available;
     let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
-    let is_agreed = tier > Tier::T1 || sandbox.consent || sandbox.min_tier > Some(tier);
+    let is_agreed = !sandbox.needs_consent() || sandbox.min_tier > Some(tier);
     output.note(&format!("note: agents run in sandbox tier {tier}{why}"));
     if is_agreed || !output.can_ask {
         return Ok(None);
     }
-    let question = "No OS sandbox is available. Run agents unconfined? [y/N]";
+    let question = match tier {
+        Tier::T1 => "No OS sandbox is available. Run agents unconfined? [y/N]",
+        Tier::T2 | Tier::T3 => {
+            "Agents run as root and Landlock cannot stop them from changing modes of root's files. Run them? [y/N]"
+        }
+    };
     match person.confirm(output, question).await {
         Confirmation::Yes => {
             client.command(&Command::AcceptTier { tier }).await?;

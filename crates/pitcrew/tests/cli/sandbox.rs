@@ -168,7 +168,7 @@ fn tier_one_needs_consent_once() {
     pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
 }
 
-/// Without bubblewrap, Landlock is used if the kernel supports enough of it; no consent is needed.
+/// Without bubblewrap, Landlock is used if the kernel supports enough of it; only root needs to consent.
 #[test]
 fn landlock_is_used_without_bubblewrap() {
     let mut sandbox = closed();
@@ -178,7 +178,16 @@ fn landlock_is_used_without_bubblewrap() {
     without_boxes(&mut sandbox);
     let doctor = sandbox.pitcrew(&["doctor"]).stdout;
     assert!(doctor.contains("T2:") && doctor.contains("apt install bubblewrap"), "{doctor}");
-    sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]).expect(0);
+    let mut accept: &[&str] = &[];
+    if pitcrew_process::is_root() {
+        let refused = sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]);
+        assert!(refused.stderr.contains("agents would run as root"), "{refused}");
+        assert!(refused.stderr.contains("`--accept-tier T2`"), "{refused}");
+        assert!(doctor.contains("agents run as root"), "{doctor}");
+        accept = &["--accept-tier", "T2"];
+    }
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&[&["run", &plan, "--yes"], accept].concat()).expect(0);
     sandbox.pitcrew(&["logs", "first"]).expect(0).says("confined by tier T2, policy ");
 }
 

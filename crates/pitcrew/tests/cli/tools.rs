@@ -204,7 +204,7 @@ fn no_sub_task_for_an_agent_that_cannot_start() {
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("unknown"), 6);
     assert!(
-        reply.contains("`unknown` cannot start: `no-such-agent` is neither"),
+        reply.contains("`unknown` cannot start: `no-such-agent` was not found"),
         "{reply}"
     );
     assert!(reply.contains("ask around") && reply.contains("ready agents:"), "{reply}");

@@ -343,7 +343,7 @@ fn agent_is_ended_after_the_lease() {
         assert!(process.await_end(PATIENCE), "{name} survived");
     }
     let record = fs::read_to_string(folder(&sandbox, 1).join("exit.json")).expect("a record");
-    assert!(record.contains("nobody came back in time"), "{record}");
+    assert!(record.contains("no client reconnected within the lease"), "{record}");
     open_gate(&gate);
     sandbox.pitcrew(&["watch", "plan-1"]).expect(0).says("1 of 1 completed");
     let board = board(&sandbox);

@@ -111,14 +111,14 @@ pub fn tier(word: &str) -> Tier {
     }
 }
 
-/// The available tier, then `min=TIER` and `consent`.
+/// The available tier, then `min=TIER`, `consent` and `root`.
 fn sandbox(words: &str) -> Sandbox {
     let (available, rest) = words.split_once(' ').unwrap_or((words, ""));
     let available = tier(available);
     let min_tier = rest.split_whitespace().find_map(|it| it.strip_prefix("min=")).map(tier);
-    let consent = rest.split_whitespace().any(|it| it == "consent");
+    let has = |word: &str| rest.split_whitespace().any(|it| it == word);
     let obstacle = (available < Tier::T3).then(|| "no bubblewrap: install it".to_owned());
-    Sandbox { available, min_tier, obstacle, consent }
+    Sandbox { available, min_tier, obstacle, consent: has("consent"), as_root: has("root") }
 }
 
 fn matrix(words: &str) -> Matrix {

@@ -17,7 +17,7 @@ impl Network for Outside {
     }
 
     async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream> {
-        assert_eq!(address.ip().to_string(), ADDRESS, "an address that nobody looked at");
+        assert_eq!(address.ip().to_string(), ADDRESS, "an address that was never checked");
         TcpStream::connect(self.server).await
     }
 
@@ -27,7 +27,7 @@ impl Network for Outside {
 }
 
 /// What the server heard and what the program was answered, and the record.
-struct Told {
+struct Visit {
     heard: String,
     answer: String,
     lines: Vec<EgressLine>,
@@ -45,7 +45,7 @@ fn door(dir: &Path, server: SocketAddr, token: Option<&str>) -> Door<Outside> {
 }
 
 /// A program says `words` and closes; the server, where it is reached, says `reply` to all it hears.
-fn visit(token: Option<&str>, words: &str, reply: &str) -> Told {
+fn visit(token: Option<&str>, words: &str, reply: &str) -> Visit {
     visit_by(|_| Upstream::default(), token, words, reply)
 }
 
@@ -55,7 +55,7 @@ fn visit_by(
     token: Option<&str>,
     words: &str,
     reply: &str,
-) -> Told {
+) -> Visit {
     let dir = tempfile::tempdir().unwrap();
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
@@ -93,15 +93,15 @@ fn visit_by(
     });
     let text = std::fs::read_to_string(ledger_path(dir.path())).unwrap();
     let lines = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
-    Told { heard, answer, lines }
+    Visit { heard, answer, lines }
 }
 
 #[test]
 fn a_tunnel_carries_both_directions_and_its_bytes_are_counted() {
-    let told = visit(None, "CONNECT pkg.example:443 HTTP/1.1\r\n\r\nhello", "world!");
-    assert_eq!(told.heard, "hello");
-    assert_eq!(told.answer, "HTTP/1.1 200 Connection established\r\n\r\nworld!");
-    let [decided, ended] = told.lines.as_slice() else { panic!("{:?}", told.lines) };
+    let visited = visit(None, "CONNECT pkg.example:443 HTTP/1.1\r\n\r\nhello", "world!");
+    assert_eq!(visited.heard, "hello");
+    assert_eq!(visited.answer, "HTTP/1.1 200 Connection established\r\n\r\nworld!");
+    let [decided, ended] = visited.lines.as_slice() else { panic!("{:?}", visited.lines) };
     assert_eq!((decided.host.as_str(), decided.port, decided.allowed), ("pkg.example", 443, true));
     assert_eq!((decided.reason.as_str(), decided.count), ("rule *.example", 1));
     assert_eq!((ended.count, ended.bytes_up, ended.bytes_down), (0, 5, 6));
@@ -110,9 +110,9 @@ fn a_tunnel_carries_both_directions_and_its_bytes_are_counted() {
 #[test]
 fn a_plain_request_is_passed_on_without_what_was_for_us() {
     let head = "GET http://pkg.example/x HTTP/1.1\r\nHost: other.test\r\nProxy-Connection: keep-alive\r\n\r\n";
-    let told = visit(None, head, "HTTP/1.1 204 No Content\r\n\r\n");
-    assert_eq!(told.heard, "GET /x HTTP/1.1\r\nHost: pkg.example\r\nconnection: close\r\n\r\n");
-    assert_eq!(told.answer, "HTTP/1.1 204 No Content\r\n\r\n");
+    let visited = visit(None, head, "HTTP/1.1 204 No Content\r\n\r\n");
+    assert_eq!(visited.heard, "GET /x HTTP/1.1\r\nHost: pkg.example\r\nconnection: close\r\n\r\n");
+    assert_eq!(visited.answer, "HTTP/1.1 204 No Content\r\n\r\n");
 }
 
 /// A proxy would take what follows for the next request, to wherever that says.
@@ -133,10 +133,10 @@ fn nothing_goes_on_behind_a_request_that_was_judged() {
     ] {
         let words = format!("POST http://pkg.example/x HTTP/1.1\r\n{body}{second}");
         let reply = "HTTP/1.1 204 No Content\r\n\r\n";
-        let told = visit_by(by_proxy, None, &words, reply);
+        let visited = visit_by(by_proxy, None, &words, reply);
         let begin = "POST http://pkg.example:80/x HTTP/1.1\r\nHost: pkg.example\r\n";
-        assert_eq!(told.heard, format!("{begin}{passed}"));
-        assert_eq!(told.answer, reply);
+        assert_eq!(visited.heard, format!("{begin}{passed}"));
+        assert_eq!(visited.answer, reply);
         let direct = visit(None, &words, reply);
         assert!(direct.heard.ends_with(passed), "{}", direct.heard);
     }
@@ -144,12 +144,13 @@ fn nothing_goes_on_behind_a_request_that_was_judged() {
 
 #[test]
 fn a_refused_place_is_not_dialled_and_says_what_would_allow_it() {
-    let told = visit(None, "CONNECT evil.test:443 HTTP/1.1\r\n\r\n", "");
-    assert!(told.answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{}", told.answer);
+    let visited = visit(None, "CONNECT evil.test:443 HTTP/1.1\r\n\r\n", "");
+    assert!(visited.answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{}", visited.answer);
     assert!(
-        told.answer.contains("evil.test:443 is refused") && told.answer.contains("egress_allow")
+        visited.answer.contains("evil.test:443 is refused")
+            && visited.answer.contains("egress_allow")
     );
-    let [line] = told.lines.as_slice() else { panic!("{:?}", told.lines) };
+    let [line] = visited.lines.as_slice() else { panic!("{:?}", visited.lines) };
     assert!(
         !line.allowed && line.reason == "it is not on the allow-list" && line.host == "evil.test"
     );
@@ -157,21 +158,25 @@ fn a_refused_place_is_not_dialled_and_says_what_would_allow_it() {
 
 #[test]
 fn a_name_that_leads_to_the_loopback_is_refused_although_it_is_on_the_list() {
-    let told = visit(None, "CONNECT rebound.example:443 HTTP/1.1\r\n\r\n", "");
-    assert!(told.answer.starts_with("HTTP/1.1 403 "), "{}", told.answer);
-    assert!(told.lines[0].reason.contains("loopback"), "{:?}", told.lines);
+    let visited = visit(None, "CONNECT rebound.example:443 HTTP/1.1\r\n\r\n", "");
+    assert!(visited.answer.starts_with("HTTP/1.1 403 "), "{}", visited.answer);
+    assert!(visited.lines[0].reason.contains("loopback"), "{:?}", visited.lines);
 }
 
 #[test]
 fn a_head_that_cannot_be_read_is_refused_and_written_down() {
-    let told = visit(None, "CONNECT pkg.example\0.evil.test:443 HTTP/1.1\r\n\r\n", "");
-    assert!(told.answer.starts_with("HTTP/1.1 400 "), "{}", told.answer);
-    assert_eq!((told.lines[0].host.as_str(), told.lines[0].allowed), (UNREADABLE, false));
+    let visited = visit(None, "CONNECT pkg.example\0.evil.test:443 HTTP/1.1\r\n\r\n", "");
+    assert!(visited.answer.starts_with("HTTP/1.1 400 "), "{}", visited.answer);
+    assert_eq!((visited.lines[0].host.as_str(), visited.lines[0].allowed), (UNREADABLE, false));
     let long =
         format!("CONNECT pkg.example:443 HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(HEAD_BYTES_MAX));
-    let told = visit(None, &long, "");
-    assert!(told.answer.is_empty() || told.answer.starts_with("HTTP/1.1 400 "), "{}", told.answer);
-    assert_eq!(told.lines[0].reason, "the head is too long");
+    let visited = visit(None, &long, "");
+    assert!(
+        visited.answer.is_empty() || visited.answer.starts_with("HTTP/1.1 400 "),
+        "{}",
+        visited.answer
+    );
+    assert_eq!(visited.lines[0].reason, "the head is too long");
 }
 
 #[test]
@@ -180,10 +185,10 @@ fn where_a_secret_is_asked_for_nobody_passes_without_it() {
     for header in
         ["", "Proxy-Authorization: Basic d3Jvbmc=\r\n", "Authorization: Basic cmlnaHQ=\r\n"]
     {
-        let told = visit(Some("cmlnaHQ="), &ask(header), "");
-        assert!(told.answer.starts_with("HTTP/1.1 407 "), "{}", told.answer);
-        assert!(told.lines.is_empty());
+        let visited = visit(Some("cmlnaHQ="), &ask(header), "");
+        assert!(visited.answer.starts_with("HTTP/1.1 407 "), "{}", visited.answer);
+        assert!(visited.lines.is_empty());
     }
-    let told = visit(Some("cmlnaHQ="), &ask("Proxy-Authorization: basic cmlnaHQ=\r\n"), "");
-    assert!(told.answer.starts_with("HTTP/1.1 200 "), "{}", told.answer);
+    let visited = visit(Some("cmlnaHQ="), &ask("Proxy-Authorization: basic cmlnaHQ=\r\n"), "");
+    assert!(visited.answer.starts_with("HTTP/1.1 200 "), "{}", visited.answer);
 }

@@ -1,4 +1,4 @@
-//! The end of the agent: asked for, forced, proven, written down.
+//! Ends the agent: requests it, forces it, verifies it, and records it.
 
 use super::{Phase, Service};
 use crate::{
@@ -33,7 +33,7 @@ impl Service {
         match self.phase {
             Phase::Serving if self.ended.is_some() => self.finish(),
             Phase::Serving if self.client.is_none() && now >= self.lease_ends => {
-                self.stderr.note("nobody came back in time");
+                self.stderr.note("no client reconnected within the lease");
                 self.begin_end(STOP_GRACE_MS);
             }
             Phase::Serving if self.mute_until.is_some_and(|it| now >= it) => {
@@ -50,10 +50,10 @@ impl Service {
         if matches!(self.phase, Phase::Over) {
             return;
         }
-        let crowd = self.head_count.as_mut().and_then(|it| it.exceeded(self.own.pid));
+        let crowd = self.process_counter.as_mut().and_then(|it| it.exceeded(self.own.pid));
         if let Some(words) = crowd {
             self.stderr.note(&words);
-            // With whoever holds a box, all in it end at once, however fast they start others.
+            // When the first process of a box ends, all others end at once, however fast they start new ones.
             self.agent.id.signal(Signal::KILL).ok();
             self.finish();
         }
@@ -77,7 +77,7 @@ impl Service {
         if Instant::now() >= kill_at {
             return;
         }
-        // With whoever holds a box, everything in it ends at once, and there would be no grace.
+        // Ending the first process of a box ends everything in it at once, without any grace period.
         let holder = match self.spec.policy.tier {
             Tier::T1 | Tier::T2 => None,
             Tier::T3 => Some(self.agent.id),
@@ -100,8 +100,8 @@ impl Service {
 
     /// Kills what is left, proves that nothing is, and writes down how it ended.
     pub(super) fn finish(&mut self) {
-        // At once, for whoever is in it may take all the time that there is. With whoever holds a box
-        // the kernel ends all in it, and nobody has to be looked for.
+        // At once, because the processes may use all processor time. With the first process of a box the
+        // kernel ends all others in it, and none has to be searched for.
         let mut is_ending = match self.spec.policy.tier {
             Tier::T1 | Tier::T2 => {
                 self.signal_group(Signal::STOP);
@@ -158,7 +158,7 @@ impl Service {
         let status = self.ended;
         let code = status.and_then(WaitStatus::exit_status);
         let signal = status.and_then(WaitStatus::terminating_signal);
-        let (code, signal) = confine::told(&self.spec.policy, code, signal);
+        let (code, signal) = confine::decode_exit(&self.spec.policy, code, signal);
         let exit = Exit { code, signal, stderr: self.stderr.tail() };
         ExitRecord { exit, ordered: self.ordered }
     }

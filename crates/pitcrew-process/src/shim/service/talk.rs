@@ -1,4 +1,4 @@
-//! Connections: who is the client, what it wants, what it is told.
+//! Connections: which one is the client, what it requests, what it is sent.
 
 use super::{Phase, Service};
 use crate::{
@@ -30,8 +30,8 @@ impl Service {
         heard
     }
 
-    /// Obeys what a connection says, and gives it back unless it is gone; also when obeying
-    /// failed, for then it has to be told the end.
+    /// Carries out the request of a connection, and returns the connection unless it is closed; also when
+    /// the request failed, because the end still has to be reported to it.
     pub(super) fn hear(
         &mut self,
         mut connection: Connection,
@@ -42,12 +42,12 @@ impl Service {
             match order {
                 Order::Attach { from } => cursor = cursor.or(Some(from)),
                 Order::Send { id, frame } if cursor.is_some() => self.send(id, &frame)?,
-                // Somebody who did not attach has nothing to say to the agent.
+                // Only the attached client may send to the agent.
                 Order::Send { .. } => {}
                 Order::Stop { grace_ms } => {
                     self.begin_end(grace_ms);
-                    // Whoever says so without having attached reads the record of the end. It is told
-                    // that it was heard by being let go, and at once: the end may take a while.
+                    // A caller that is not attached reads the exit record. Closing the connection
+                    // acknowledges the request at once: the end may take a while.
                     has_said_all = cursor.is_none();
                     if has_said_all && !self.met_a_client {
                         self.expect_nobody();
@@ -83,7 +83,7 @@ impl Service {
     }
 
     pub(super) fn accept(&mut self) {
-        // Whoever went away again before we looked is no loss.
+        // A connection that was closed before we looked needs no handling.
         if let Ok((stream, _)) = self.listener.accept()
             && let Ok(visitor) = Connection::new(stream)
         {

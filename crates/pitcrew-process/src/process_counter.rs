@@ -1,8 +1,7 @@
-//! Holds a program to its number of processes where the kernel does not: it counts those of root and
-//! lets root have more.
+//! Limits the processes of a program where the kernel does not: it does not limit root.
 //!
-//! Looked at from outside and from time to time, so a program can have more for a moment. It is ended
-//! then, and nobody else is.
+//! It samples from outside, so a program can have more for a moment. Then that program is ended, and no
+//! other.
 
 use crate::{Policy, Tier, tree};
 use std::{
@@ -18,14 +17,14 @@ const HOLDERS_MAX: u64 = 8;
 
 /// The processes and threads that a program may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HeadCount {
+pub(crate) struct ProcessCounter {
     max: u64,
     next: Instant,
     /// All of them end with the first one.
     pub(crate) is_boxed: bool,
 }
 
-impl HeadCount {
+impl ProcessCounter {
     /// Nothing where there is no limit, or where the kernel sees to it.
     pub(crate) fn of(policy: &Policy) -> Option<Self> {
         let is_held = policy.tier > Tier::T1 && rustix::process::geteuid().is_root();
