@@ -15,6 +15,7 @@ mod redact;
 mod secrets;
 mod log;
 mod tokens;
+mod parsers;
 mod drivers;
 mod confinement;
 mod boot;
@@ -38,6 +39,7 @@ pub use handshake::{Choice, Handshake, HandshakeError, Heard, Refused, handshake
 pub use look::{Changed, LookError};
 pub use network::{Caches, Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
+pub use parsers::{Parsers, play_parser};
 pub use published::Views;
 pub use query::{Asking, Told};
 pub use redact::Redactor;

@@ -52,7 +52,7 @@ pub fn of_name(name: &str) -> u32 {
 }
 
 /// What a name is made of, whatever the case of its letters: its length, which letters it has, and
-/// which stand side by side. Names that are far from each other are told apart by it, at the cost
+/// which stand side by side. Names that differ a lot are distinguished by it, at the cost
 /// of a few instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape(u64);

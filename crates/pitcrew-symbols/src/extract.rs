@@ -5,6 +5,7 @@
 //! functions are never entered, and those of Rust are not even parsed.
 
 mod bodies;
+mod nesting;
 mod parse;
 mod text;
 mod node;
@@ -21,10 +22,7 @@ mod bash;
 mod lua;
 mod zig;
 
-use crate::{
-    FileSymbols, Language, Skipped, Visibility,
-    pack::{Packed, Packing},
-};
+use crate::{FileSymbols, Language, Parsed, Skipped, Visibility, pack::Packing};
 use bodies::{Cuts, Rest};
 use node::{File, Node};
 pub use parse::on_large_stack;
@@ -41,27 +39,22 @@ thread_local! {
     static REST: RefCell<Rest> = RefCell::default();
 }
 
-/// What a file defines and imports.
-pub struct Extracted {
-    /// A header that is named as C may be C++.
-    pub language: Language,
-    pub packed: Packed,
-    pub broken: bool,
-    pub skipped: Option<Skipped>,
-}
-
-/// Reads the definitions and imports of a file. What is broken in it is left out.
+/// Extracts the definitions and imports of a file, in this process. Broken parts are left out.
 ///
-/// Never panics, however the bytes look. Whoever reads many files does it inside of
-/// [`on_large_stack`], else each large one is parsed on a thread of its own.
+/// Time, stack and nesting are limited, but memory is not: that takes a process of its own, see
+/// [`Parser`](crate::Parser). Call it inside of [`on_large_stack`] for many files; otherwise each
+/// large file is parsed on a thread of its own.
 pub fn extract(language: Language, source: &[u8]) -> FileSymbols {
     packed(language, source).into()
 }
 
-/// The same as it is kept.
-pub fn packed(language: Language, source: &[u8]) -> Extracted {
+/// The same in its packed form.
+pub fn packed(language: Language, source: &[u8]) -> Parsed {
     if source.len() > FILE_BYTES_MAX {
-        return Extracted::skipped(language, Skipped::TooLarge);
+        return Parsed::skipped(language, Skipped::TooLarge);
+    }
+    if nesting::is_too_deep(language, source) {
+        return Parsed::skipped(language, Skipped::TooDeep);
     }
     let language = if language == Language::C { c::language_of(source) } else { language };
     match language {
@@ -94,39 +87,17 @@ pub fn packed(language: Language, source: &[u8]) -> Extracted {
 }
 
 /// Parses what was made of a source, and takes all texts from the source itself.
-fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Extracted {
+fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Parsed {
     let Some(tree) = parse::parse(language, made, FILE_TIME_MAX) else {
-        return Extracted::skipped(language, Skipped::TooSlow);
+        return Parsed::skipped(language, Skipped::TooSlow);
     };
     let mut walk = Walk::new(language, source, PACKING.take());
     let file = File::new(language, cuts);
     let root = Node::new(&file, tree.root_node());
     walk.file(root, visibility(language), visit(language));
-    let (extracted, packing) = walk.finish(tree.root_node().has_error());
+    let (parsed, packing) = walk.finish(tree.root_node().has_error());
     PACKING.set(packing);
-    extracted
-}
-
-impl Extracted {
-    fn skipped(language: Language, why: Skipped) -> Self {
-        let packed = Packed::empty();
-        Self { language, packed, broken: false, skipped: Some(why) }
-    }
-
-    /// Of a file that could not be read to its end.
-    pub fn broken(language: Language) -> Self {
-        let packed = Packed::empty();
-        Self { language, packed, broken: true, skipped: None }
-    }
-}
-
-impl From<Extracted> for FileSymbols {
-    fn from(it: Extracted) -> Self {
-        let indexes = 0..it.packed.symbols_count();
-        let symbols = indexes.filter_map(|index| it.packed.symbol(it.language, index)).collect();
-        let imports = it.packed.imports();
-        Self { symbols, imports, broken: it.broken, skipped: it.skipped }
-    }
+    parsed
 }
 
 fn visit(language: Language) -> Visit {

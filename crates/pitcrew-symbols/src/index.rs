@@ -11,9 +11,11 @@ mod scan;
 
 pub use places::{Names, Sought, View};
 pub use state::{File, State};
-pub use work::whatever_happens;
 
-use crate::{Answer, Language, Pool, Question, oracle, source::Root, walk::Found};
+use crate::{
+    Answer, Language, Parsed, Pool, Question, Request, digest::Key, oracle, source::Root,
+    walk::Found,
+};
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -100,10 +102,16 @@ impl Index {
         self.shared.answer(question)
     }
 
-    /// One line for each symbol of a file; none where there is no such file.
+    /// One line for each symbol of a file; none if there is no such file.
     pub fn outline(&self, path: &str) -> Option<String> {
-        let path = self.shared.relative(path)?;
-        oracle::outline(&self.shared.root, &path).map(|it| it.text)
+        let (path, pool) = (self.shared.relative(path)?, &self.shared.pool);
+        let parse = |language, content: &[u8]| Parsed {
+            language,
+            packed: pool.get_or_parse(Key::of(language, content), || {
+                pool.parser().parse(&Request::File { language, content })
+            }),
+        };
+        oracle::outline_with(&self.shared.root, &path, parse).map(|it| it.text)
     }
 
     /// Looks through the whole checkout and reads what changed.
@@ -238,7 +246,7 @@ impl Shared {
         if let Some(answer) = answers.get(question, state.generation) {
             return answer;
         }
-        let answer = oracle::answer(&state, question);
+        let answer = oracle::answer(&state, question, self.pool.parser());
         answers.put(question, state.generation, &answer);
         answer
     }

@@ -4,7 +4,7 @@
 //! Containers are kept once and in order, so that what stands in one is found without reading it.
 //!
 //! ```text
-//! symbols_count:u32 containers_count:u32 imports_at:u32
+//! symbols_count:u32 containers_count:u32 imports_at:u32 state:u32
 //! symbol_at:u32 ... container_at:u32 ... container_of_symbol:u16 ... symbol ... container ... import ...
 //! ```
 
@@ -12,13 +12,21 @@ mod packing;
 
 pub use packing::Packing;
 
-use crate::{Import, Kind, Language, Member, Symbol, Visibility, bytes::Reader};
+use crate::{Import, Kind, Language, Member, Skipped, Symbol, Visibility, bytes::Reader};
 use bytes::Bytes;
 
 /// More of one file are not kept; it was made by a program.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
-const HEADER_BYTES: usize = 12;
+const HEADER_BYTES: usize = 16;
+const IMPORTS_AT: usize = 8;
+const STATE_AT: usize = 12;
+/// The state of a file that was parsed without an error. Reasons to skip a file count from
+/// `SKIPPED` on.
+const WHOLE: u8 = 0;
+/// Parts of the file could not be understood.
+const BROKEN: u8 = 1;
+const SKIPPED: u8 = 2;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
@@ -54,9 +62,32 @@ impl Packed {
         Self { bytes }
     }
 
-    /// Of a file that defines nothing.
-    pub fn empty() -> Self {
-        Self { bytes: Bytes::from_static(&[0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0]) }
+    /// Of a file that was skipped.
+    pub fn skipped(why: Skipped) -> Self {
+        Self::without_symbols(SKIPPED + why as u8)
+    }
+
+    /// Of a file of which nothing could be understood.
+    pub fn broken() -> Self {
+        Self::without_symbols(BROKEN)
+    }
+
+    fn without_symbols(state: u8) -> Self {
+        let mut bytes = [0; HEADER_BYTES + 1];
+        bytes[IMPORTS_AT] = u8::try_from(HEADER_BYTES).expect("a header is short");
+        bytes[STATE_AT] = state;
+        Self { bytes: Bytes::copy_from_slice(&bytes) }
+    }
+
+    /// Whether parts of the file could not be understood.
+    pub fn is_broken(&self) -> bool {
+        self.bytes().get(STATE_AT) == Some(&BROKEN)
+    }
+
+    /// Why the file was skipped; none where it was parsed.
+    pub fn why_skipped(&self) -> Option<Skipped> {
+        let state = self.bytes().get(STATE_AT)?.checked_sub(SKIPPED)?;
+        Skipped::ALL.get(usize::from(state)).copied()
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -145,7 +176,7 @@ impl Packed {
 
     pub fn imports(&self) -> Vec<Import> {
         let read = || {
-            let at = self.fixed(HEADER_BYTES - 4)?;
+            let at = self.fixed(IMPORTS_AT)?;
             let mut reader = Reader::new(self.bytes().get(at..)?);
             let count = reader.count()?;
             let mut imports = Vec::new();
@@ -278,7 +309,7 @@ mod tests {
             again.import(it);
         }
         assert!(symbols.len() >= 4 && !imports.is_empty(), "{symbols:?}");
-        assert_eq!(again.finish().bytes(), packed().bytes());
+        assert_eq!(again.finish(false).bytes(), packed().bytes());
     }
 
     #[test]
@@ -298,8 +329,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_packed_as_nothing() {
-        assert_eq!(Packing::default().finish().bytes(), Packed::empty().bytes());
+    fn a_file_without_symbols_has_only_a_state() {
+        let empty = Packing::default().finish(false);
+        assert_eq!(empty.bytes(), Packed::without_symbols(WHOLE).bytes());
+        assert!(!empty.is_broken() && empty.why_skipped().is_none());
+        assert!(Packing::default().finish(true).is_broken());
+        for why in Skipped::ALL {
+            let skipped = Packed::skipped(*why);
+            assert_eq!(skipped.why_skipped(), Some(*why));
+            assert!(!skipped.is_broken() && skipped.imports().is_empty());
+            assert_eq!(skipped.symbols_count(), 0);
+        }
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Root {
         self.file(path, OFlags::PATH).map(|it| it.1)
     }
 
-    /// Whoever reads many files gives the same buffer for all of them.
+    /// Reuse one buffer to read many files.
     pub fn read<'a>(&self, path: &str, buffer: &'a mut Vec<u8>) -> Option<Read<'a>> {
         let (file, stamp) = self.file(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         let limit = FILE_BYTES_MAX as u64 + 1;

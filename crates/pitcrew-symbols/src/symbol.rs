@@ -171,11 +171,72 @@ pub struct FileSymbols {
     pub skipped: Option<Skipped>,
 }
 
-/// Why a file was not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a file is not indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Skipped {
     /// It has more than [`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX) bytes.
     TooLarge,
-    /// It took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
+    /// Parsing took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
     TooSlow,
+    /// Brackets are nested too deeply, or never closed.
+    TooDeep,
+    /// Parsing needs more memory than a parser process may have.
+    TooMuchMemory,
+    /// The parser process crashed.
+    Crashed,
+    /// The parser process was killed by something else while it parsed the file.
+    Killed,
+    /// No parser process could be started. This says nothing about the file.
+    NoParser,
+}
+
+impl Skipped {
+    /// Every reason, in the order of their declaration.
+    pub const ALL: &[Self] = &[
+        Self::TooLarge,
+        Self::TooSlow,
+        Self::TooDeep,
+        Self::TooMuchMemory,
+        Self::Crashed,
+        Self::Killed,
+        Self::NoParser,
+    ];
+
+    /// The reason, as the end of a sentence about the file.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is larger than 2 MB",
+            Self::TooSlow => "it takes too long to parse",
+            Self::TooDeep => "its brackets are nested too deeply",
+            Self::TooMuchMemory => "it needs too much memory to parse",
+            Self::Crashed => "the parser crashed on it",
+            Self::Killed => "the parser was killed while it parsed it",
+            Self::NoParser => "the parser could not be started",
+        }
+    }
+
+    /// One word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::TooSlow => "too_slow",
+            Self::TooDeep => "too_deep",
+            Self::TooMuchMemory => "too_much_memory",
+            Self::Crashed => "crashed",
+            Self::Killed => "killed",
+            Self::NoParser => "no_parser",
+        }
+    }
+
+    /// Whether the same content is skipped for this reason every time.
+    pub(crate) fn is_lasting(self) -> bool {
+        match self {
+            Self::TooLarge
+            | Self::TooSlow
+            | Self::TooDeep
+            | Self::TooMuchMemory
+            | Self::Crashed => true,
+            Self::Killed | Self::NoParser => false,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! From a name to the symbols that have it.
 //!
 //! Sorted by the hash of the name, in one large part and a small one of what is new. What belongs
-//! to a file that is gone stays until the parts are merged; whoever looks something up skips it.
+//! to a file that is gone stays until the parts are merged; a lookup skips it.
 
 use crate::{
     Kind, Language, Visibility,

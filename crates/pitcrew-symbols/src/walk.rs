@@ -90,13 +90,13 @@ struct Walking<'a> {
     root: Root,
     ahead: Mutex<Ahead>,
     more: Condvar,
-    /// Threads that wait for folders. As long as there is none, nobody shares.
+    /// Threads that wait for folders. Without any, nothing is shared.
     hungry_count: AtomicUsize,
     files_count: AtomicUsize,
     stop: &'a AtomicBool,
 }
 
-/// Somebody has folders.
+/// A thread has folders to share.
 struct Busy<'a>(&'a Walking<'a>);
 
 impl Drop for Busy<'_> {
@@ -168,7 +168,7 @@ impl Walking<'_> {
         }
     }
 
-    /// Takes the sources of a folder and tells the folders in it.
+    /// Collects the sources of a folder and returns the folders in it.
     fn look_into(
         &self,
         folder: &Folder,
@@ -349,7 +349,7 @@ mod tests {
         let mut expected = files;
         expected.sort();
         assert_eq!(paths(dir.path()), expected);
-        assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it was told to stop");
+        assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it is to stop");
     }
 
     /// A pipe would never end, and a link may lead anywhere.

@@ -5,5 +5,5 @@ use std::{ffi::OsString, process::ExitCode};
 
 /// Plays the part that the words of the command line name; none where a person typed them.
 pub fn play(words: &[OsString]) -> Option<ExitCode> {
-    pitcrew_process::play_part(words)
+    pitcrew_process::play_part(words).or_else(|| pitcrew_runtime::play_parser(words))
 }

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::{fs, io, os::unix::fs::MetadataExt};
 
-pub(super) fn apply(limits: &Limits) -> io::Result<()> {
+pub(crate) fn apply(limits: &Limits) -> io::Result<()> {
     // What was in memory of a program that had secrets is nobody's to find.
     limit(Resource::Core, 0)?;
     // Of what is really used: many programs set aside far more addresses than they ever touch.

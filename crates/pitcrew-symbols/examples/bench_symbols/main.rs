@@ -6,12 +6,15 @@
 mod trees;
 mod bare;
 mod asked;
+mod helpers;
 
-use pitcrew_symbols::{Index, Pool, Question};
+use helpers::Helpers;
+use pitcrew_symbols::{Index, Pool, Question, serve};
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     env,
     error::Error,
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
@@ -33,6 +36,9 @@ fn main() -> Outcome<()> {
         && word == "warm"
     {
         return start_warm(Path::new(root), Path::new(pool), symbol);
+    }
+    if arguments == ["parser"] {
+        return Ok(serve(io::stdin(), io::stdout(), || Ok(()))?);
     }
     let given: Vec<usize> = arguments.iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
     let sources = trees::sources()?;
@@ -62,7 +68,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
     let first_answer = asked::first_answer(&tree, kept.path())?;
     let ctags = run_ctags(&tree)?;
     let warm = warm_in_a_new_process(&tree, &pool)?;
-    let index = Index::open(&tree.root, &Arc::new(Pool::open(&pool)));
+    let index = Index::open(&tree.root, &Arc::new(Pool::open(&pool, Helpers::start()?)));
     index.refresh();
     let lookups = asked::lookups(&index, &tree)?;
     let update = asked::updates(&index, &tree)?;
@@ -91,7 +97,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
 /// From nothing to everything read and kept.
 fn index_cold(tree: &Tree, pool: &Path) -> Outcome<Duration> {
     let began = Instant::now();
-    let index = Index::open(&tree.root, &Arc::new(Pool::open(pool)));
+    let index = Index::open(&tree.root, &Arc::new(Pool::open(pool, Helpers::start()?)));
     index.settle();
     let size = index.size();
     drop(index);
@@ -111,7 +117,7 @@ struct Warm {
 fn start_warm(root: &Path, pool: &Path, symbol: &str) -> Outcome<()> {
     let before = resident_bytes()?;
     let began = Instant::now();
-    let pool = Arc::new(Pool::open(pool));
+    let pool = Arc::new(Pool::open(pool, Helpers::start()?));
     let index = Index::open(root, &pool);
     let answer = index.query(&Question { symbol, ..Question::default() });
     let took = began.elapsed();

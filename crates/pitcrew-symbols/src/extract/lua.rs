@@ -92,7 +92,7 @@ fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// `local a = require("b")`; tells whether it is one.
+/// `local a = require("b")`; returns whether it is one.
 fn require(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let Some(call) = call.filter(|it| walk.field(*it, Field::Name).as_deref() == Some("require"))
     else {

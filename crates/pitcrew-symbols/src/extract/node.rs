@@ -81,10 +81,10 @@ struct Kind {
     role: Role,
 }
 
-/// Who a node says something about.
+/// What a node describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Nobody who runs it.
+    /// Nothing that runs.
     Comment,
     /// The next one.
     Attribute,

@@ -193,10 +193,10 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
 fn is_directive(line: &str) -> bool {
     let Some(text) = line.strip_prefix("//") else { return false };
     let small = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
-    let told = |(tool, what): (&str, &str)| {
+    let names_tool = |(tool, what): (&str, &str)| {
         !tool.is_empty() && tool.chars().all(small) && what.starts_with(small)
     };
-    text.starts_with("nolint") || text.split_once(':').is_some_and(told)
+    text.starts_with("nolint") || text.split_once(':').is_some_and(names_tool)
 }
 
 #[cfg(test)]

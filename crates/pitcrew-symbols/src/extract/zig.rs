@@ -88,7 +88,7 @@ fn members(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     members
 }
 
-/// `const a = @import("b.zig");`; tells whether it is one.
+/// `const a = @import("b.zig");`; returns whether it is one.
 fn import(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let text = call.map(|it| walk.text(it)).unwrap_or_default();
     let Some(path) = text.strip_prefix("@import(") else { return false };

@@ -83,12 +83,12 @@ pub struct View {
 struct Seen {
     names: Names,
     near: u32,
-    /// The regions of whoever asks that lie below this folder, as bits.
+    /// The regions of the caller that lie below this folder, as bits.
     leads_to: u64,
 }
 
 impl View {
-    /// The names that are in the path of a file, and how many folders it shares with whoever asks.
+    /// The names that are in the path of a file, and how many folders it shares with the caller.
     pub fn of(&self, place: &Place) -> (Names, u32) {
         let Seen { names, near, .. } = self.folders[place.folder as usize];
         (names | self.sought.bits(place.name), near)

@@ -56,7 +56,7 @@ impl Shared {
             return;
         }
         let pending: Vec<Found> = self.read_lock().pending().values().cloned().collect();
-        let names = oracle::names_of(question);
+        let names = oracle::names_of(question, self.pool.parser());
         let finders: Vec<Finder<'_>> = names.iter().map(Finder::new).collect();
         let Some(root) = Root::open(&self.root) else { return };
         if finders.is_empty() {
@@ -134,7 +134,7 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pool;
+    use crate::{InProcess, Pool};
     use std::{fs, sync::Arc};
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
             let text = format!("{padding}pub fn number_{number}() {{ number_7(); }}\n");
             fs::write(dir.path().join(format!("{number}.rs")), text).unwrap();
         }
-        let pool = Arc::new(Pool::open(&dir.path().join("pool")));
+        let pool = Arc::new(Pool::open(&dir.path().join("pool"), Arc::new(InProcess)));
         let shared = Shared::new(dir.path(), &pool);
         shared.look();
         let question = Question { symbol: "number_7", ..Question::default() };

@@ -1,4 +1,4 @@
-//! What a name means that somebody writes: `a::b`, `Type.method`, `path:name`.
+//! Parses names in questions: `a::b`, `Type.method`, `path:name`.
 
 use crate::Language;
 use std::{borrow::Cow, path::Path};
@@ -13,7 +13,7 @@ pub struct Wanted {
     pub path: String,
 }
 
-/// Words for the place where somebody is, which name no module.
+/// Words for the current place, which name no module.
 const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
 
 /// None where the text names nothing.

@@ -7,11 +7,11 @@ use super::question::Asked;
 use crate::{digest::Shape, index::State};
 use std::collections::BTreeSet;
 
-/// Names that are told.
+/// Names in one answer.
 const NEAREST_MAX: usize = 5;
 /// A name that holds the one asked for may be longer by so much.
 const LONGER_MAX: usize = 16;
-/// Nobody misspells a longer name and nothing else.
+/// Longer names are not compared.
 const NAME_BYTES_MAX: usize = Shape::LENGTH_MAX;
 /// What contains the name comes after what is spelt almost like it.
 const CONTAINS: usize = 2;

@@ -17,7 +17,7 @@ pub struct Rules {
     outer: Option<Arc<Rules>>,
     /// Of its `.gitignore`.
     shared: Option<Gitignore>,
-    /// Of the repository that it is the root of, which nobody else sees.
+    /// Rules of `.git/info/exclude`, for the folder that is the root of a repository.
     private: Option<Gitignore>,
 }
 
@@ -60,7 +60,7 @@ fn parsed(folder: &str, content: &[u8]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     let text = String::from_utf8_lossy(content);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that nobody understands says nothing.
+        // A malformed line is ignored.
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|it| !it.is_empty())

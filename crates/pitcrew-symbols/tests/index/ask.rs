@@ -177,19 +177,19 @@ fn of_very_many_that_nothing_tells_apart_the_path_does() {
         write(number, "pub fn other() {}\npub fn open() {}\n");
     }
     let index = tree.index();
-    let told = |from: Option<&str>| {
+    let parts = |from: Option<&str>| {
         let question = Question { symbol: "open", from, ..Question::default() };
         let answer = index.query(&question);
         answer.matches.into_iter().map(|it| it.path[6..9].to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(told(None), ["100", "101", "102", "103", "104"]);
+    assert_eq!(parts(None), ["100", "101", "102", "103", "104"]);
     // What is read again gets another place in the index.
     write(101, "pub fn open(again: bool) {}\n");
     write(99, "pub fn open() {}\n");
     index.refresh();
-    assert_eq!(told(None), ["099", "100", "101", "102", "103"]);
-    assert_eq!(told(Some("parts/250/x.rs")), ["250", "099", "100", "101", "102"]);
-    assert_eq!(told(Some("parts/new.rs")), ["099", "100", "101", "102", "103"]);
+    assert_eq!(parts(None), ["099", "100", "101", "102", "103"]);
+    assert_eq!(parts(Some("parts/250/x.rs")), ["250", "099", "100", "101", "102"]);
+    assert_eq!(parts(Some("parts/new.rs")), ["099", "100", "101", "102", "103"]);
 }
 
 #[test]
