@@ -1,8 +1,8 @@
-//! From the bytes of a file to what it defines.
+//! Extracts definitions from the bytes of a file.
 //!
 //! Each language has a module that knows which nodes of its grammar are declarations and where
-//! their names and bodies are; what they have in common is in `walk` and `text`. Bodies of
-//! functions are never entered, and those of Rust are not even parsed.
+//! their names and bodies are; common code is in `walk` and `text`. Bodies of functions are never
+//! entered, and those of Rust are not even parsed.
 
 mod bodies;
 mod nesting;
@@ -29,9 +29,9 @@ pub use parse::on_large_stack;
 use std::{cell::RefCell, time::Duration};
 use walk::{Visit, Walk};
 
-/// A larger file is skipped: a tree takes many times the memory of its text.
+/// A larger file is skipped: its syntax tree takes many times its size.
 pub const FILE_BYTES_MAX: usize = 2 << 20;
-/// A file that takes longer on a core is skipped.
+/// A file that takes more CPU time to parse is skipped.
 pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -86,7 +86,7 @@ pub fn packed(language: Language, source: &[u8]) -> Parsed {
     }
 }
 
-/// Parses what was made of a source, and takes all texts from the source itself.
+/// Parses a prepared source, and takes all texts from the original.
 fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Parsed {
     let Some(tree) = parse::parse(language, made, FILE_TIME_MAX) else {
         return Parsed::skipped(language, Skipped::TooSlow);
@@ -118,7 +118,7 @@ fn visit(language: Language) -> Visit {
     }
 }
 
-/// Who may name what says nothing about it.
+/// The visibility of a definition without a modifier.
 fn visibility(language: Language) -> Visibility {
     match language {
         Language::Rust
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_without_bodies_is_what_is_read_with_them() {
+    fn removing_bodies_changes_no_symbol() {
         let (mut files_count, mut cut_count) = (0, 0);
         sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut |path, source| {
             let mut rest = Rest::default();

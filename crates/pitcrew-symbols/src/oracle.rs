@@ -41,7 +41,7 @@ pub struct Question<'a> {
 /// The answer to a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Best first; empty where nothing was found.
+    /// Best first; empty if nothing was found.
     pub matches: Vec<Match>,
     /// Matches beyond those.
     pub more_count: usize,

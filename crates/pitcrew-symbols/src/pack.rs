@@ -1,7 +1,7 @@
 //! The symbols of one file as bytes, in memory and on disk.
 //!
-//! A symbol takes about as many bytes as its texts have, and each can be read without the others.
-//! Containers are kept once and in order, so that what stands in one is found without reading it.
+//! A symbol takes about as many bytes as its texts, and can be read without the others. Containers
+//! are stored once and in order, so that their symbols are found without unpacking any.
 //!
 //! ```text
 //! symbols_count:u32 containers_count:u32 imports_at:u32 state:u32
@@ -15,7 +15,7 @@ pub use packing::Packing;
 use crate::{Import, Kind, Language, Member, Skipped, Symbol, Visibility, bytes::Reader};
 use bytes::Bytes;
 
-/// More of one file are not kept; it was made by a program.
+/// More symbols of a file are left out: it was generated.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
 const HEADER_BYTES: usize = 16;
@@ -24,20 +24,20 @@ const STATE_AT: usize = 12;
 /// The state of a file that was parsed without an error. Reasons to skip a file count from
 /// `SKIPPED` on.
 const WHOLE: u8 = 0;
-/// Parts of the file could not be understood.
+/// Parts of the file could not be parsed.
 const BROKEN: u8 = 1;
 const SKIPPED: u8 = 2;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
 
-/// The symbols of one file, in a part of what holds many.
+/// The symbols of one file, in a shared block.
 #[derive(Clone, Debug)]
 pub struct Packed {
     bytes: Bytes,
 }
 
-/// What the table needs to know of a symbol.
+/// The part of a symbol that the table needs.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub name: &'a str,
@@ -67,7 +67,7 @@ impl Packed {
         Self::without_symbols(SKIPPED + why as u8)
     }
 
-    /// Of a file of which nothing could be understood.
+    /// Of a file of which nothing could be parsed.
     pub fn broken() -> Self {
         Self::without_symbols(BROKEN)
     }
@@ -79,12 +79,12 @@ impl Packed {
         Self { bytes: Bytes::copy_from_slice(&bytes) }
     }
 
-    /// Whether parts of the file could not be understood.
+    /// Whether parts of the file could not be parsed.
     pub fn is_broken(&self) -> bool {
         self.bytes().get(STATE_AT) == Some(&BROKEN)
     }
 
-    /// Why the file was skipped; none where it was parsed.
+    /// Why the file was skipped; none if it was parsed.
     pub fn why_skipped(&self) -> Option<Skipped> {
         let state = self.bytes().get(STATE_AT)?.checked_sub(SKIPPED)?;
         Skipped::ALL.get(usize::from(state)).copied()
@@ -130,7 +130,7 @@ impl Packed {
         Some(Head { name, container, kind, visibility: visibility(reader)? })
     }
 
-    /// What a symbol stands in, counted from 1 on; 0 where that is nothing.
+    /// What a symbol stands in, counted from 1 on; 0 if that is nothing.
     pub fn container_of(&self, index: usize) -> Option<u16> {
         let at = HEADER_BYTES + (self.symbols_count() + self.containers_count()) * 4 + index * 2;
         let bytes = self.bytes().get(at..at.checked_add(2)?)?;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn packing_round_trips() {
         let (symbols, imports) = (unpacked(&packed()), packed().imports());
         let mut again = Packing::default();
         for it in &symbols {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_called_in_a_container_is_found() {
+    fn callables_of_a_container_are_found() {
         let source = "struct B; impl B { fn b() {} const C: u8 = 1; }\nimpl A { fn a() {} }\n\
             fn b() {}\nmod c { fn d() {} }\nimpl B { fn e() {} }\n";
         let packed = extract::packed(Language::Rust, source.as_bytes()).packed;

@@ -1,7 +1,7 @@
-//! The files of a checkout. None of them leads out of it.
+//! Opens files of a checkout, and nothing outside of it.
 //!
-//! An agent may write whatever it likes there: links, pipes, endless files. A path is resolved by
-//! the kernel beneath the root and without links, and only regular files are read.
+//! Agents write there: links, pipes, endless files. The kernel resolves a path beneath the root and
+//! without links, and only regular files are read.
 
 use crate::FILE_BYTES_MAX;
 use rustix::{

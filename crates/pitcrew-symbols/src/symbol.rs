@@ -1,7 +1,6 @@
-//! What is known about a file: its definitions and its imports.
+//! Definitions and imports of a file.
 //!
-//! There are a million of these in a large index, so texts are boxed, and what many symbols have
-//! in common is held once.
+//! A large index has a million of them, so texts are boxed, and common ones are shared.
 
 use crate::Language;
 use std::sync::Arc;
@@ -91,7 +90,7 @@ impl Kind {
     }
 }
 
-/// Who may name it.
+/// Who can use a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Visibility {
     Public,
@@ -107,7 +106,7 @@ pub struct Symbol {
     pub kind: Kind,
     pub visibility: Visibility,
     pub name: Box<str>,
-    /// The qualified name of what it is in, as far as the file itself says it.
+    /// The qualified name of the enclosing definition, as far as it is in the file.
     pub container: Option<Arc<str>>,
     /// One line, without a body.
     pub signature: Box<str>,
@@ -120,7 +119,7 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Its name with that of its container before it, as its language writes it.
+    /// The name with its container, as the language writes it.
     pub fn qualified(&self) -> String {
         match &self.container {
             Some(container) => format!("{container}{}{}", self.language.separator(), self.name),
@@ -136,7 +135,7 @@ pub struct Member {
     pub text: Box<str>,
 }
 
-/// What a file takes from one other place.
+/// An import from one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// 1-based.
@@ -145,7 +144,7 @@ pub struct Import {
     pub text: Arc<str>,
     /// As it is written: a path of modules, a package or a file.
     pub module: Box<str>,
-    /// What is taken from there; `*` is everything. Empty where only the module is named.
+    /// What is taken from there; `*` is everything. Empty if only the module is named.
     pub names: Vec<String>,
     /// Name there and name here, where these differ. The module itself is `self`.
     pub aliases: Vec<(String, String)>,
@@ -165,9 +164,9 @@ impl Import {
 pub struct FileSymbols {
     pub symbols: Vec<Symbol>,
     pub imports: Vec<Import>,
-    /// Not all of it could be understood; the rest is here.
+    /// Parts of the file could not be parsed; the rest is here.
     pub broken: bool,
-    /// It was not read at all.
+    /// Why the file was not parsed.
     pub skipped: Option<Skipped>,
 }
 

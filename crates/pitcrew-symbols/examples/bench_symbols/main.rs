@@ -151,7 +151,7 @@ fn warm_in_a_new_process(tree: &Tree, pool: &Path) -> Outcome<Warm> {
     Ok(Warm { took, bytes })
 }
 
-/// None where it is not installed.
+/// None if it is not installed.
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it compares with")]
 fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
     let mut rounds = Vec::new();

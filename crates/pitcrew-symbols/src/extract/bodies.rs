@@ -1,4 +1,4 @@
-//! Leaves the bodies of functions out of what is parsed of a source in Rust.
+//! Removes function bodies from Rust sources before they are parsed.
 //!
 //! They contain no symbols and are most of a source, while finding the end of one takes a
 //! hundredth of the time of parsing it. Only what must be a body is left out, and a file in which
@@ -69,7 +69,7 @@ impl Rest {
         (source, &self.cuts)
     }
 
-    /// None where something never ends.
+    /// None if something never ends.
     fn leave_out(&mut self, source: &[u8]) -> Option<()> {
         let mut tokens = Tokens::new(source);
         let (mut after_fn, mut header) = (false, None);

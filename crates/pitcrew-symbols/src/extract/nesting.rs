@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_not_too_deep() {
+    fn ordinary_sources_are_not_too_deep() {
         for line in [
             "if (a < b && c <= d) { x = y << 2; }\n",
             "let text = \"((([[[<<<\";\n",

@@ -1,4 +1,4 @@
-//! Source text made short: signatures in one line, the first line of a documentation.
+//! Shortens source text: signatures in one line, the first line of a documentation.
 
 use crate::Language;
 
@@ -123,7 +123,7 @@ impl Line {
     }
 }
 
-/// The length of the comment that begins here; 0 where none does. Its line break is not part of it.
+/// The length of the comment that begins here; 0 if none does. Its line break is not part of it.
 fn comment_length(comments: Comments, source: &[u8]) -> usize {
     let line = || source.iter().position(|it| *it == b'\n').unwrap_or(source.len());
     match (comments, source) {

@@ -1,7 +1,6 @@
-//! What extraction has in common in all languages: going through declarations, and writing them
-//! down.
+//! Walks declarations and packs them, in all languages.
 //!
-//! It goes down recursively, at most `DEPTH_MAX` levels: deeper declarations are left out.
+//! It recurses at most `DEPTH_MAX` levels; deeper declarations are left out.
 
 use super::{
     Parsed,

@@ -19,7 +19,7 @@ use std::{
     time::Instant,
 };
 
-/// Files that are read before what they hold can be asked for.
+/// Files that are read before their symbols are published.
 const CHUNK_FIRST: usize = 256;
 const CHUNK_MAX: usize = 8_192;
 
@@ -209,7 +209,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_was_read_before_the_thread_behind_began_is_kept_too() {
+    fn files_read_before_the_background_thread_starts_are_saved() {
         let (root, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(root.path().join("a.rs"), "pub fn gate() {}\n").unwrap();
         let shared =

@@ -1,6 +1,6 @@
-//! What the surroundings of a question say about where its answer is.
+//! Hints from the context of a question: imports, paths, the language of the caller.
 //!
-//! Paths are compared by whole parts: `ui` is no part of `build`.
+//! Paths are compared by whole components: `ui` does not match `build`.
 
 use super::{Question, names};
 use crate::{Import, Language};
@@ -61,7 +61,7 @@ impl Hints {
         self.modules.is_empty() && self.files.is_empty() && self.from.is_empty()
     }
 
-    /// How well a file fits; 0 where nothing speaks for it.
+    /// How well a file fits; 0 if nothing speaks for it.
     pub fn score(&self, path: &str) -> usize {
         if self.modules.is_empty() && self.files.is_empty() {
             return 0;

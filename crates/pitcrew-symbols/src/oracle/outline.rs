@@ -13,7 +13,7 @@ const LINES_MAX: usize = 500;
 /// What a file of a checkout defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// None where it is no source.
+    /// None if it is no source.
     pub language: Option<Language>,
     /// In the order of the file.
     pub symbols: Vec<Symbol>,

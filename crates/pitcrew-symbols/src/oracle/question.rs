@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_asks_for_what_it_brings() {
+    fn an_import_asks_for_the_imported_names() {
         assert_eq!(first("use core::auth::AuthValidator;", ""), "AuthValidator");
         assert_eq!(first("use core::auth::AuthValidator", ""), "AuthValidator");
         let question = Question { symbol: "use core::auth::Gate;", ..Question::default() };
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_renamed_is_looked_for_under_its_own_name() {
+    fn a_renamed_import_is_looked_up_by_its_original_name() {
         assert_eq!(first("V", "use core::auth::Validator as V;"), "Validator");
     }
 
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_for_by_nothing() {
+    fn an_empty_question_has_no_names() {
         assert!(Asked::new(&Question::default(), Vec::new(), &InProcess).wanted.is_empty());
         let question = Question { symbol: "?!", ..Question::default() };
         assert!(Asked::new(&question, Vec::new(), &InProcess).wanted.is_empty());

@@ -1,7 +1,7 @@
-//! Which of the symbols of a name are meant, best first.
+//! Ranks the symbols of a name, best first.
 //!
-//! By what stands before the name, by the import context, by the language and the nearness of
-//! the caller, then by visibility, definition before declaration, and the shorter path. The order is always the same.
+//! By qualifiers, imports, the language of the caller and the distance to it, then by visibility,
+//! definition before declaration, and the shorter path. The order is deterministic.
 
 use super::{
     MATCHES_MAX,

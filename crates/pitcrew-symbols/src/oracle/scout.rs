@@ -48,7 +48,7 @@ impl OfFile {
 pub struct Scout<'a> {
     state: &'a State,
     hints: &'a Hints,
-    /// What the path must have; empty where it may be any.
+    /// What the path must have; empty if it may be any.
     path: &'a str,
     of_path: Names,
     qualifiers: Names,
@@ -119,7 +119,7 @@ mod tests {
     use crate::digest::Shape;
 
     #[test]
-    fn what_counts_more_comes_first() {
+    fn guesses_are_ordered_by_weight() {
         let shape = Shape::of("gate");
         let of = |rank, path_length| Posting {
             name: 0,

@@ -1,4 +1,4 @@
-//! Answers in words, for people and for agents.
+//! Renders answers as text, for people and for agents.
 
 use super::{
     Answer, Match, SkippedFile,

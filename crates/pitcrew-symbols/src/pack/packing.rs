@@ -1,4 +1,4 @@
-//! From definitions to bytes, file by file.
+//! Packs definitions into bytes, file by file.
 
 use super::{
     BROKEN, CALLABLE_BIT, Entry, HEADER_BYTES, IMPORTS_AT, Packed, SYMBOLS_PER_FILE_MAX, WHOLE,
@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct Packing {
     /// Where each symbol begins, and whether it is callable in its highest bit.
     places: Vec<u32>,
-    /// What each symbol stands in, by the order in which containers came; 0 where that is nothing.
+    /// What each symbol stands in, by the order in which containers came; 0 if that is nothing.
     owners: Vec<u16>,
     containers: BTreeMap<Box<str>, u16>,
     /// The one that came last.

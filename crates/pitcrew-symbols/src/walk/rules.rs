@@ -1,4 +1,4 @@
-//! What git ignores in a folder and below it.
+//! The ignore rules of git for a folder.
 
 use super::{Entries, Folder};
 use crate::source::Root;
@@ -22,7 +22,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// None where the folder has no rules of its own.
+    /// None if the folder has no rules of its own.
     pub(super) fn read(
         place: &Path,
         root: &Root,
@@ -78,7 +78,7 @@ fn of_worktree(folder: &Path) -> Option<Vec<u8>> {
     regular(&common.join("info/exclude"))
 }
 
-/// Larger ones are no rules.
+/// Larger files are ignored.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 fn regular(path: &Path) -> Option<Vec<u8>> {

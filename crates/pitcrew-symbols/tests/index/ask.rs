@@ -99,7 +99,7 @@ fn an_answer_dies_with_an_edit() {
 
 /// S0-039, S0-051
 #[test]
-fn what_is_not_there_is_said_with_the_nearest_names() {
+fn a_missing_name_is_answered_with_the_nearest() {
     let tree = tree();
     let index = tree.index();
     let answer = asked(&index, "AuthValidater");
@@ -121,7 +121,7 @@ fn what_is_not_there_is_said_with_the_nearest_names() {
 }
 
 #[test]
-fn of_many_a_handful_is_told_and_the_rest_counted() {
+fn the_best_matches_are_shown_and_the_rest_counted() {
     let files: Vec<(String, String)> =
         (0..700).map(|it| (format!("d{it}/x.rs"), format!("pub fn new() -> u{it} {{}}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
@@ -138,7 +138,7 @@ fn of_many_a_handful_is_told_and_the_rest_counted() {
 }
 
 #[test]
-fn of_very_many_the_one_that_is_meant_comes_first() {
+fn the_best_of_very_many_matches_comes_first() {
     let tree = Tree::new(&[]);
     for number in 0..150 {
         let text = "pub fn open() {}\npub struct Gate;\n";
@@ -168,7 +168,7 @@ fn of_very_many_the_one_that_is_meant_comes_first() {
 
 /// However the files were read, and whatever was asked or changed before.
 #[test]
-fn of_very_many_that_nothing_tells_apart_the_path_does() {
+fn equal_matches_are_ordered_by_path() {
     let tree = Tree::new(&[]);
     let write = |number: usize, text: &str| {
         tree.write(&format!("parts/{number:03}/x.rs"), text);
