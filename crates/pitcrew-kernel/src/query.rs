@@ -253,7 +253,7 @@ fn nearest(it: &Query) -> String {
     let text = text::cut(oracle.text.trim_end(), limits::QUERY_TEXT_BYTES_MAX);
     if !oracle.found && !text.is_empty() {
         lines.push('\n');
-        lines.push_str(&text);
+        lines.push_str(text);
     }
     lines
 }

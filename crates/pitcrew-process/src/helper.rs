@@ -1,7 +1,7 @@
-//! A process of ours that works on foreign bytes: the same program, started with one word.
+//! Helper processes: our own program, started to work on untrusted bytes.
 //!
-//! It is asked and answers over pipes, confines itself before it reads the first byte, and ends when
-//! its input does. A helper that dies takes nothing with it; the owner starts another.
+//! A helper reads requests and writes answers over pipes, confines itself before it reads the first byte,
+//! and ends when its input does. If it dies, its owner starts another one.
 
 mod calls;
 
@@ -45,7 +45,7 @@ pub enum HelperEnd {
     Aborted,
     /// It used more time on a core than it may.
     OutOfTime,
-    /// Somebody killed it.
+    /// Killed from outside.
     Killed,
     /// By any other signal.
     Crashed,
@@ -54,8 +54,8 @@ pub enum HelperEnd {
 impl Helper {
     /// Starts `program` with the words of a part that calls [`confine_helper`] first thing.
     ///
-    /// It gets no environment and the root folder. Its messages are discarded: foreign bytes may
-    /// be in them. Until `until` it may be read from and written to.
+    /// It has an empty environment and the root folder. Its messages are discarded: they may contain
+    /// untrusted bytes. Reads and writes fail with `TimedOut` after `until`.
     pub fn start(program: &Path, part: &str, until: Instant) -> io::Result<Self> {
         let argv: [OsString; 2] = [program.into(), part.into()];
         let mut command = command::command(&argv, Path::new("/"), &[])?;
@@ -71,12 +71,12 @@ impl Helper {
         Ok(helper)
     }
 
-    /// Reads and writes fail with `TimedOut` from then on.
+    /// Sets when reads and writes begin to fail with `TimedOut`.
     pub fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
 
-    /// Ends the helper, and says how it ended if it had ended before.
+    /// Kills the helper if it still runs, and returns how it ended.
     pub fn end(mut self) -> io::Result<HelperEnd> {
         // Does nothing to a process that is dead or dying.
         self.child.kill().ok();
@@ -139,8 +139,8 @@ impl Drop for Helper {
     }
 }
 
-/// Takes every right from this process that a helper does not need: it can use its memory, which is
-/// limited, and read and write what is open. To be called before there is another thread.
+/// Drops every right of this process that a helper does not need. It can still use memory, up to a
+/// limit, and read and write open files. Call it before there is another thread.
 pub fn confine_helper(memory_bytes: u64) -> io::Result<()> {
     let limits = Limits {
         memory_bytes: Some(memory_bytes),
@@ -155,7 +155,7 @@ pub fn confine_helper(memory_bytes: u64) -> io::Result<()> {
     calls::apply().map_err(io::Error::other)
 }
 
-/// Ends this process by a signal after so many more seconds on a core.
+/// Limits the CPU time of this process: the kernel ends it after so many more seconds.
 pub fn limit_time(more_seconds: u64) -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     let soft = u64::try_from(used).unwrap_or_default().saturating_add(more_seconds);

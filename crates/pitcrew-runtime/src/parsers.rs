@@ -1,8 +1,8 @@
 //! Parses foreign sources in helper processes, which die alone.
 //!
-//! At most two run at a time, each with its own limit of memory and of time for each source. A
-//! source that a helper dies of is tried once more in a new one, because something else may have
-//! killed it; if that dies too, the source is skipped. Helpers that have nothing to do end.
+//! At most two run at a time, each with a limit on memory, and on time for each source. If a helper
+//! dies, its source is tried once more in a new one, because something else may have killed the
+//! first; if that dies too, the source is skipped. Idle helpers are ended.
 
 use pitcrew_process::{Helper, HelperEnd, confine_helper, limit_time};
 use pitcrew_symbols::{
@@ -24,18 +24,18 @@ const PART: &str = "parser";
 /// Helpers at a time, and so requests: together they have about 1 GiB of heap.
 const HELPERS_MAX: usize = 2;
 
-/// Seconds on a core for one source, after which the kernel ends the helper. The parser gives up
-/// before that, unless it is stuck.
+/// CPU time for one source, after which the kernel ends the helper. The parser gives up before that,
+/// unless it is stuck.
 const SOURCE_SECONDS_MAX: u64 = 10;
 
-/// What a helper takes to start, and for one answer, on the busiest machine. Longer only takes
-/// one that something else has stopped.
+/// Time to start a helper, and for one answer, on a busy machine. Only a stopped helper takes
+/// longer.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(2);
 
 /// A helper without work is kept for this long.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// No start is tried for this long after one failed.
+/// Pause after a failed start.
 const START_PAUSE: Duration = Duration::from_secs(10);
 
 /// Plays the part of a helper, if that is what the words of the command line say.
@@ -48,7 +48,7 @@ pub fn play_parser(words: &[OsString]) -> Option<ExitCode> {
 
 fn parser_main() -> io::Result<()> {
     confine_helper(HELPER_BYTES_MAX)?;
-    // A message may quote the source.
+    // The message of a panic may quote the source.
     std::panic::set_hook(Box::new(|_| {}));
     serve(io::stdin(), io::stdout(), || limit_time(SOURCE_SECONDS_MAX))
 }
@@ -69,9 +69,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests that are under way, each with a helper of its own.
+    /// Requests in progress, each with a helper of its own.
     busy_count: usize,
-    /// Together with the requests under way not more than there may be helpers.
+    /// Helpers without work. With the busy ones there are at most `HELPERS_MAX`.
     idle: Vec<Idle>,
     pause_until: Option<Instant>,
     keeper: Option<JoinHandle<()>>,
@@ -124,7 +124,7 @@ impl Drop for Parsers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Any,
-    /// One that has parsed nothing: the memory of another one may be full of holes.
+    /// One that has parsed nothing: a used one may have fragmented memory.
     New,
 }
 
@@ -132,7 +132,7 @@ enum Which {
 struct Turn<'a>(&'a Arc<Shared>);
 
 impl<'a> Turn<'a> {
-    /// Waits until there are fewer requests under way than helpers.
+    /// Waits until there are fewer requests in progress than helpers.
     fn take(shared: &'a Arc<Shared>) -> Self {
         let mut state = shared.lock();
         while state.busy_count >= HELPERS_MAX {
@@ -204,7 +204,7 @@ impl Shared {
         }
     }
 
-    /// The life of the thread that ends helpers without work. Ends when there are none left.
+    /// Ends idle helpers, and returns when there are none left.
     fn end_idle(&self) {
         let mut state = self.lock();
         while !state.is_closed {
@@ -220,7 +220,7 @@ impl Shared {
     }
 }
 
-/// Why the source is skipped that a helper did not answer for.
+/// Why a source is skipped after its helper failed.
 fn why_skipped(error: &io::Error, helper: Helper) -> Skipped {
     let Ok(end) = helper.end() else { return Skipped::Killed };
     match (error.kind(), end) {

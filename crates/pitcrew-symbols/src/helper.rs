@@ -1,4 +1,4 @@
-//! What a helper process is asked and answers, over any stream.
+//! The protocol between an index and its helper processes, over any stream.
 //!
 //! The helper announces itself, then reads a request and writes an answer until its input ends.
 //! Nothing here starts or ends a process. At worst a helper that was taken over by a source answers
@@ -26,13 +26,13 @@ const IMPORT: u8 = 1;
 /// A packed file is at most a few times as large as its source.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Memory of a helper: the stack for the largest file, and a heap on which a tree of 2 MB with a
-/// token in each byte just fits.
+/// Memory of a helper: 336 MB are the stack for the largest file. An ordinary file of 2 MB needs
+/// up to 150 MB of heap, a table of one-digit numbers up to 500 MB.
 pub const HELPER_BYTES_MAX: u64 = 850 << 20;
 
 /// Answers requests until the input ends.
 ///
-/// `before_each` is called before anything is parsed, for limits that count for one request.
+/// `before_each` is called before each request is parsed, to set its limits.
 pub fn serve(
     input: impl Read + Send,
     mut output: impl Write + Send,
@@ -52,14 +52,14 @@ pub fn serve(
     })
 }
 
-/// Waits until a helper that was just started is ready. Fails if it is of another version.
+/// Waits until a new helper is ready. Fails if it has another version.
 pub fn await_ready(helper: &mut impl Read) -> io::Result<()> {
     let mut read = [0; MAGIC.len() + 4];
     helper.read_exact(&mut read)?;
-    if read != greeting() { Err(ErrorKind::InvalidData.into()) } else { Ok(()) }
+    if read == greeting() { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }
 }
 
-/// Has a helper parse something. After an error the helper is of no use.
+/// Sends a request to a helper and reads its answer. After an error, end the helper.
 pub fn ask<S: Read + Write>(helper: &mut S, request: &Request<'_>) -> io::Result<Parsed> {
     write_request(helper, request)?;
     read_answer(helper)

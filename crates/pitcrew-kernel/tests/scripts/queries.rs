@@ -138,6 +138,21 @@ fn what_nobody_knows_is_not_found() {
     );
 }
 
+/// The symbol may be in a file that could not be parsed, so the asker learns of it.
+#[test]
+fn not_found_names_the_files_that_are_not_indexed() {
+    check_two(
+        "
+            ~ query attempt-1 AuthValdator
+            unknown query-1 near=AuthValidator skipped=core/Deep.java
+        ",
+        &expect![[r#"
+            > unknown query-1 near=AuthValidator skipped=core/Deep.java
+              query-1 not found, 0 spent, 0 saved: Symbol 'AuthValdator' not found in workspace symbol tree or active agents. Nearest names: AuthValidator. Not indexed: core/Deep.java
+        "#]],
+    );
+}
+
 /// S0-046: what a line of the agent's asks for stands in its next prompt.
 #[test]
 fn what_a_need_line_asks_for_stands_in_the_next_prompt() {

@@ -1,5 +1,5 @@
-//! seccomp for a helper: the calls that are needed to compute, and to read and write what is open.
-//! All others fail with "operation not permitted".
+//! The seccomp filter of a helper: it can compute, and read and write open files. All other calls
+//! fail with "operation not permitted".
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -7,7 +7,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Memory, threads of its own, time, and files that are open.
+/// Memory, its own threads, time, and open files.
 const ALLOWED: &[i64] = &[
     libc::SYS_read,
     libc::SYS_readv,
@@ -37,7 +37,8 @@ const ALLOWED: &[i64] = &[
     libc::SYS_restart_syscall,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // Said not to exist by another filter, so that `clone` is used, whose flags can be seen.
+    // Another filter reports it as missing, so that programs fall back on `clone`, whose flags can
+    // be checked.
     libc::SYS_clone3,
 ];
 
@@ -79,7 +80,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Error> {
     Ok(rules)
 }
 
-/// The low half of an argument is what the kernel looks at here.
+/// Compares the low half of an argument, which is the part that the kernel uses here.
 fn rule(index: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::Error> {
     let length = SeccompCmpArgLen::Dword;
     Ok(SeccompRule::new(vec![SeccompCondition::new(index, length, operator, value)?])?)

@@ -136,7 +136,7 @@ fn tries(why: Skipped) -> usize {
         assert_eq!(answer.skipped, [skipped], "{answer:?}");
         let line = format!("Not indexed: hostile.rs: {}\n", why.reason());
         assert!(answer.text.ends_with(&line), "{answer:?}");
-        let outline = index.outline("hostile.rs").unwrap();
+        let outline = index.outline("hostile.rs").expect("it is there");
         assert!(outline.ends_with(&format!("it is not indexed: {}\n", why.reason())), "{outline}");
     }
     parser.asked_count.load(Ordering::Relaxed)
