@@ -246,11 +246,20 @@ fn over(state: &State, it: &Query, budget: QueryBudget) -> String {
     )
 }
 
+/// What the index says where it does not know the name: the nearest names, then the files that
+/// are not indexed.
 fn nearest(it: &Query) -> String {
-    match it.oracle.as_ref().map(|it| it.nearest.as_slice()) {
-        None | Some([]) => String::new(),
-        Some(names) => format!("\nNearest names: {}.", names.join(", ")),
+    let Some(oracle) = &it.oracle else { return String::new() };
+    let mut lines = String::new();
+    if !oracle.nearest.is_empty() {
+        lines = format!("\nNearest names: {}.", oracle.nearest.join(", "));
     }
+    let text = text::cut(oracle.text.trim_end(), limits::QUERY_TEXT_BYTES_MAX);
+    if !oracle.found && !text.is_empty() {
+        lines.push('\n');
+        lines.push_str(text);
+    }
+    lines
 }
 
 /// Ends a query, and writes the answer for the next prompt if its asker waits for that.

@@ -20,7 +20,8 @@ mod relays;
 
 pub use self::landlock::{LANDLOCK_ABI_MIN, landlock_abi};
 pub(crate) use calls::filters_of_box as filters;
-pub(crate) use limits::limit_memory;
+pub(crate) use capabilities::drop_all as drop_capabilities;
+pub(crate) use limits::{apply as limit, limit_memory};
 pub use relays::relay_of;
 pub use spec::{BoxUser, Calls, ConfineSpec, Files, Home, Unix, Zone};
 

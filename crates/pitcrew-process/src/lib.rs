@@ -1,7 +1,7 @@
 //! Starts programs, owns them while they live, and ends them whole.
 //!
 //! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
-//! `piped` starts one that is talked to; `shim` is the process between the orchestrator and an
+//! `piped` starts one that is talked to; `helper` is a process of ours that works on foreign bytes; `shim` is the process between the orchestrator and an
 //! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
 //! policy; `find` looks for programs; `beneath` and `folder` open files that others name
 //! or write, and `remove_tree` removes what others wrote. Nothing here decides what to run or knows what agents say.
@@ -27,6 +27,7 @@ mod process_counter;
 mod owned;
 mod run;
 mod piped;
+mod helper;
 mod egress;
 mod bridge;
 mod shim;
@@ -55,6 +56,7 @@ pub use enclose::{is_machine_root, is_root};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};
 pub use folder::{Content, Folder, open_plain, read_plain};
+pub use helper::{Helper, HelperEnd, confine_helper, limit_time};
 pub use inherited::pass_nothing_on;
 pub use launch::{
     BoxUser, CONFINE_FAILED, CONFINE_PREFIX, Calls, ConfineSpec, Files, Home, LANDLOCK_ABI_MIN,

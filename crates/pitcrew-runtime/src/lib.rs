@@ -16,6 +16,7 @@ mod redact;
 mod secrets;
 mod log;
 mod tokens;
+mod parsers;
 mod drivers;
 mod confinement;
 mod boot;
@@ -39,6 +40,7 @@ pub use handshake::{AgentReport, Choice, Handshake, HandshakeError, RequestError
 pub use inspect::{Changed, InspectError};
 pub use network::{Caches, Lookup, Needs, Network, Registry, Tools, registries};
 pub use orchestrator::{Orchestrator, Setup, StartError, StartErrorKind};
+pub use parsers::{Parsers, play_parser};
 pub use published::Views;
 pub use query::{Asking, Told};
 pub use redact::Redactor;

@@ -11,6 +11,7 @@ use crate::{
     },
     log::Log,
     network::Lookup,
+    parsers::Parsers,
     published::Published,
     redact::Redactor,
     writer_loop::WriterLoop,
@@ -158,6 +159,7 @@ impl Orchestrator {
         let http = HttpTools::new(&setup.dirs);
         let sockets = WorkerSockets::new(&setup.dirs, policy.tier);
         let network = network(policy.tier, &setup.settings, &setup.dirs);
+        let parsers = Arc::new(Parsers::new(&setup.program));
         let agents = AgentSetup {
             policy: policy.clone(),
             network: network.clone(),
@@ -174,7 +176,7 @@ impl Orchestrator {
         };
         let policy = Arc::new(policy.owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone(), network, setup.dirs.clone());
-        let symbols = Symbols::new(&setup.dirs.state.join("symbols"));
+        let symbols = Symbols::new(&setup.dirs.state.join("symbols"), parsers);
         let drivers = Drivers::new(handle.clone(), agents, driver, symbols, log.clone());
         let boot =
             Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);

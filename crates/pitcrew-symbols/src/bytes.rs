@@ -1,4 +1,4 @@
-//! Numbers and texts as bytes, and back. Whatever is read may be garbage: it is `None` then.
+//! Encodes numbers and texts as bytes, and back. Reading garbage returns `None`.
 
 /// Appends to bytes.
 #[derive(Default)]
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let mut writer = Writer::default();
         for value in [0, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
             writer.number(value);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_nothing() {
+    fn garbage_is_none() {
         assert_eq!(Reader::new(&[]).byte(), None);
         assert_eq!(Reader::new(&[0xff; 20]).number(), None, "it never ends");
         assert_eq!(Reader::new(&[9, b'a']).text(), None, "it is cut off");

@@ -1,4 +1,4 @@
-//! Short stand-ins for contents and names.
+//! Digests of contents and names.
 
 use crate::Language;
 use sha2::{Digest as _, Sha256};
@@ -27,7 +27,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Finds out that bytes of ours were torn. No protection against anybody.
+/// Detects torn writes. No protection against tampering.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(8);
     let mut sum = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
@@ -43,7 +43,7 @@ fn mix(sum: u64, word: u64) -> u64 {
     (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
 }
 
-/// Stands for a name in the table. Two names may share one.
+/// The hash of a name in the table. Two names may share one.
 pub fn of_name(name: &str) -> u32 {
     let sum = name.bytes().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -52,7 +52,7 @@ pub fn of_name(name: &str) -> u32 {
 }
 
 /// What a name is made of, whatever the case of its letters: its length, which letters it has, and
-/// which stand side by side. Names that are far from each other are told apart by it, at the cost
+/// which stand side by side. Names that differ a lot are distinguished by it, at the cost
 /// of a few instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape(u64);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_tells_what_a_name_lacks() {
+    fn a_shape_shows_missing_letters() {
         let shape = Shape::of;
         assert_eq!(shape("AuthValidator"), shape("authvalidator"));
         assert_ne!(shape("auth"), shape("htua"), "other letters are side by side");

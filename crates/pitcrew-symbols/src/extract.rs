@@ -1,10 +1,11 @@
-//! From the bytes of a file to what it defines.
+//! Extracts definitions from the bytes of a file.
 //!
 //! Each language has a module that knows which nodes of its grammar are declarations and where
-//! their names and bodies are; what they have in common is in `walk` and `text`. Bodies of
-//! functions are never entered, and those of Rust are not even parsed.
+//! their names and bodies are; common code is in `walk` and `text`. Bodies of functions are never
+//! entered, and those of Rust are not even parsed.
 
 mod bodies;
+mod nesting;
 mod parse;
 mod text;
 mod node;
@@ -21,19 +22,16 @@ mod bash;
 mod lua;
 mod zig;
 
-use crate::{
-    FileSymbols, Language, Skipped, Visibility,
-    pack::{Packed, Packing},
-};
+use crate::{FileSymbols, Language, Parsed, Skipped, Visibility, pack::Packing};
 use bodies::{Cuts, Rest};
 use node::{File, Node};
 pub use parse::on_large_stack;
 use std::{cell::RefCell, time::Duration};
 use walk::{Visit, Walk};
 
-/// A larger file is skipped: a tree takes many times the memory of its text.
+/// A larger file is skipped: its syntax tree takes many times its size.
 pub const FILE_BYTES_MAX: usize = 2 << 20;
-/// A file that takes longer on a core is skipped.
+/// A file that takes more CPU time to parse is skipped.
 pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -41,27 +39,22 @@ thread_local! {
     static REST: RefCell<Rest> = RefCell::default();
 }
 
-/// What a file defines and imports.
-pub struct Extracted {
-    /// A header that is named as C may be C++.
-    pub language: Language,
-    pub packed: Packed,
-    pub broken: bool,
-    pub skipped: Option<Skipped>,
-}
-
-/// Reads the definitions and imports of a file. What is broken in it is left out.
+/// Extracts the definitions and imports of a file, in this process. Broken parts are left out.
 ///
-/// Never panics, however the bytes look. Whoever reads many files does it inside of
-/// [`on_large_stack`], else each large one is parsed on a thread of its own.
+/// Time, stack and nesting are limited, but memory is not: that takes a process of its own, see
+/// [`Parser`](crate::Parser). Call it inside of [`on_large_stack`] for many files; otherwise each
+/// large file is parsed on a thread of its own.
 pub fn extract(language: Language, source: &[u8]) -> FileSymbols {
     packed(language, source).into()
 }
 
-/// The same as it is kept.
-pub fn packed(language: Language, source: &[u8]) -> Extracted {
+/// The same in its packed form.
+pub fn packed(language: Language, source: &[u8]) -> Parsed {
     if source.len() > FILE_BYTES_MAX {
-        return Extracted::skipped(language, Skipped::TooLarge);
+        return Parsed::skipped(language, Skipped::TooLarge);
+    }
+    if nesting::is_too_deep(language, source) {
+        return Parsed::skipped(language, Skipped::TooDeep);
     }
     let language = if language == Language::C { c::language_of(source) } else { language };
     match language {
@@ -93,40 +86,18 @@ pub fn packed(language: Language, source: &[u8]) -> Extracted {
     }
 }
 
-/// Parses what was made of a source, and takes all texts from the source itself.
-fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Extracted {
+/// Parses a prepared source, and takes all texts from the original.
+fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Parsed {
     let Some(tree) = parse::parse(language, made, FILE_TIME_MAX) else {
-        return Extracted::skipped(language, Skipped::TooSlow);
+        return Parsed::skipped(language, Skipped::TooSlow);
     };
     let mut walk = Walk::new(language, source, PACKING.take());
     let file = File::new(language, cuts);
     let root = Node::new(&file, tree.root_node());
     walk.file(root, visibility(language), visit(language));
-    let (extracted, packing) = walk.finish(tree.root_node().has_error());
+    let (parsed, packing) = walk.finish(tree.root_node().has_error());
     PACKING.set(packing);
-    extracted
-}
-
-impl Extracted {
-    fn skipped(language: Language, why: Skipped) -> Self {
-        let packed = Packed::empty();
-        Self { language, packed, broken: false, skipped: Some(why) }
-    }
-
-    /// Of a file that could not be read to its end.
-    pub fn broken(language: Language) -> Self {
-        let packed = Packed::empty();
-        Self { language, packed, broken: true, skipped: None }
-    }
-}
-
-impl From<Extracted> for FileSymbols {
-    fn from(it: Extracted) -> Self {
-        let indexes = 0..it.packed.symbols_count();
-        let symbols = indexes.filter_map(|index| it.packed.symbol(it.language, index)).collect();
-        let imports = it.packed.imports();
-        Self { symbols, imports, broken: it.broken, skipped: it.skipped }
-    }
+    parsed
 }
 
 fn visit(language: Language) -> Visit {
@@ -147,7 +118,7 @@ fn visit(language: Language) -> Visit {
     }
 }
 
-/// Who may name what says nothing about it.
+/// The visibility of a definition without a modifier.
 fn visibility(language: Language) -> Visibility {
     match language {
         Language::Rust
@@ -188,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_without_bodies_is_what_is_read_with_them() {
+    fn removing_bodies_changes_no_symbol() {
         let (mut files_count, mut cut_count) = (0, 0);
         sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut |path, source| {
             let mut rest = Rest::default();

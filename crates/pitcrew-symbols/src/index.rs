@@ -1,8 +1,8 @@
-//! The symbols of one checkout, as its files are now.
+//! The symbols of one checkout, kept up to date with its files.
 //!
-//! Opening returns at once: a thread behind the index takes what is known from the last time, looks
-//! which files changed since, and reads those. A question that comes before it is done is answered
-//! from the files that have the name in their text, read first. Nothing here writes to the checkout.
+//! Opening returns at once: a background thread loads the last state, finds the files that changed
+//! since, and reads those. A question that comes before it is done is answered from the files that
+//! contain the name, which are read first. Nothing here writes to the checkout.
 
 mod places;
 mod state;
@@ -11,9 +11,11 @@ mod scan;
 
 pub use places::{Names, Sought, View};
 pub use state::{File, State};
-pub use work::whatever_happens;
 
-use crate::{Answer, Language, Pool, Question, oracle, source::Root, walk::Found};
+use crate::{
+    Answer, Language, Parsed, Pool, Question, Request, digest::Key, oracle, source::Root,
+    walk::Found,
+};
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -25,13 +27,13 @@ use std::{
 };
 use work::Pace;
 
-/// What is known may be this old, or as old as ten looks through the folder take.
+/// Maximum age of the state, or the time of ten walks through the folder if that is longer.
 const AGE_MAX: Duration = Duration::from_secs(1);
 
-/// As many bytes are read before a question is answered; of more, only what has the name.
+/// A question waits for this many bytes to be read; of more, only files with the name are read.
 const WAIT_BYTES_MAX: u64 = 1 << 20;
 
-/// Answers that turned out to be about files that changed in between.
+/// Times an answer is computed again because its files changed.
 const CHANGES_MAX: usize = 4;
 
 /// The symbols of one checkout.
@@ -46,9 +48,9 @@ pub(crate) struct Shared {
     root: PathBuf,
     pool: Arc<Pool>,
     state: RwLock<State>,
-    /// One looks at a time.
+    /// Held while the folder is walked.
     looking: Mutex<()>,
-    /// One reads at a time.
+    /// Held while files are read.
     working: Mutex<()>,
     answers: Mutex<oracle::Answers>,
     stop: AtomicBool,
@@ -57,19 +59,19 @@ pub(crate) struct Shared {
     rung: Condvar,
 }
 
-/// How much an index knows.
+/// The size of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub files_count: usize,
     pub symbols_count: usize,
-    /// Files that have still to be read.
+    /// Files that are still to be read.
     pub pending_count: usize,
-    /// Of what is known, without what the allocator adds.
+    /// Memory of the index, without the overhead of the allocator.
     pub bytes: usize,
 }
 
 impl Index {
-    /// Returns at once; the files are read behind it.
+    /// Returns at once; the files are read in the background.
     pub fn open(root: &Path, pool: &Arc<Pool>) -> Self {
         let shared = Arc::new(Shared::new(root, pool));
         let working = shared.clone();
@@ -95,24 +97,30 @@ impl Index {
         self.answer_of_now(question)
     }
 
-    /// Answers from what is known, without a look at the files.
+    /// Answers from the index as it is, without a look at the files.
     pub fn lookup(&self, question: &Question<'_>) -> Answer {
         self.shared.answer(question)
     }
 
-    /// One line for each symbol of a file; none where there is no such file.
+    /// One line for each symbol of a file; none if there is no such file.
     pub fn outline(&self, path: &str) -> Option<String> {
-        let path = self.shared.relative(path)?;
-        oracle::outline(&self.shared.root, &path).map(|it| it.text)
+        let (path, pool) = (self.shared.relative(path)?, &self.shared.pool);
+        let parse = |language, content: &[u8]| Parsed {
+            language,
+            packed: pool.get_or_parse(Key::of(language, content), || {
+                pool.parser().parse(&Request::File { language, content })
+            }),
+        };
+        oracle::outline_with(&self.shared.root, &path, parse).map(|it| it.text)
     }
 
-    /// Looks through the whole checkout and reads what changed.
+    /// Walks the whole checkout and reads the files that changed.
     pub fn refresh(&self) {
         self.shared.look();
         self.shared.catch_up(Pace::Hurry);
     }
 
-    /// Waits until everything is read that was there when the index was opened.
+    /// Waits until all files are read that existed when the index was opened.
     pub fn settle(&self) {
         self.shared.until(|| self.shared.read_lock().looked.is_some());
         self.shared.catch_up(Pace::Hurry);
@@ -212,7 +220,7 @@ impl Shared {
         self.pool.let_questions_pass(&self.stop);
     }
 
-    /// Looks again where what is known is old. Says whether it was looked just now.
+    /// Walks the folder if the state is old. Returns whether it did.
     fn freshen(&self) -> bool {
         self.until(|| self.read_lock().looked.is_some());
         let looked = self.read_lock().looked;
@@ -224,7 +232,7 @@ impl Shared {
         is_old
     }
 
-    /// Reads what is pending where that takes no time.
+    /// Reads the pending files if they are few.
     fn catch_up_a_little(&self) {
         let bytes = self.read_lock().pending_bytes();
         if bytes > 0 && bytes <= WAIT_BYTES_MAX {
@@ -238,12 +246,12 @@ impl Shared {
         if let Some(answer) = answers.get(question, state.generation) {
             return answer;
         }
-        let answer = oracle::answer(&state, question);
+        let answer = oracle::answer(&state, question, self.pool.parser());
         answers.put(question, state.generation, &answer);
         answer
     }
 
-    /// Reads those files of an answer again that are not as they were, or may not be.
+    /// Reads those files of an answer again that changed, or may have.
     fn refresh_changed(&self, answer: &Answer) {
         let Some(root) = Root::open(&self.root) else { return self.look() };
         let mut paths: Vec<&str> = answer.matches.iter().map(|it| it.path.as_str()).collect();
@@ -274,7 +282,7 @@ impl Shared {
         self.read_files(chunk, Pace::Hurry);
     }
 
-    /// A path from the root, with its parts as they are; none where it leads out.
+    /// A normalized path from the root; none if it leads out.
     fn relative(&self, path: &str) -> Option<String> {
         let path = Path::new(path);
         let path = if path.is_absolute() { path.strip_prefix(&self.root).ok()? } else { path };

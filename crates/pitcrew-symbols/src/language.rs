@@ -1,4 +1,4 @@
-//! The languages that can be read, and how to tell them apart.
+//! The supported languages, and how to recognize them.
 
 use crate::{Import, extract};
 use std::path::Path;
@@ -146,9 +146,9 @@ impl Language {
         }
     }
 
-    /// Understands one import as somebody quotes it.
+    /// Parses one quoted import, in this process.
     ///
-    /// Where the line imports from several places, the first counts.
+    /// If the line imports from several places, the first counts.
     pub fn import_of(self, line: &str) -> Option<Import> {
         let line = line.trim().trim_end_matches(';');
         let opening = if self == Self::Php { "<?php " } else { "" };

@@ -1,7 +1,7 @@
-//! Answers questions about symbols: signature, fields, doc line and place, best match first.
+//! Answers questions about symbols: signature, fields, doc line and location, best match first.
 //!
 //! A question is a name, a qualified name, a path with a name, an import line, or words with names
-//! in them. Nothing here guesses: what is told was read, and what is not there is said not to be.
+//! in them. Nothing here guesses: an answer contains only what is in a file.
 
 mod question;
 mod names;
@@ -16,37 +16,50 @@ mod cache;
 pub use cache::Answers;
 pub use hints::{shared, without_extension};
 pub use names::segments;
-pub use outline::{Outline, outline};
+pub use outline::{Outline, outline, outline_with};
+pub use text::not_indexed;
 
-use crate::{Symbol, index::State};
+use crate::{
+    Parser, Skipped, Symbol,
+    index::{File, State},
+};
 use question::Asked;
 
-/// Matches that are told in full.
+/// Matches that are shown in full.
 pub const MATCHES_MAX: usize = 5;
 
-/// What somebody wants to know.
+/// A question about a symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Question<'a> {
     pub symbol: &'a str,
     /// Where it is used or imported: lines of source, or paths.
     pub context: &'a str,
-    /// The path or the region of whoever asks.
+    /// The path or the region of the caller.
     pub from: Option<&'a str>,
 }
 
-/// What is known about it.
+/// The answer to a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Best first; empty where nothing was found.
+    /// Best first; empty if nothing was found.
     pub matches: Vec<Match>,
     /// Matches beyond those.
     pub more_count: usize,
-    /// For whoever asked.
+    /// For the caller.
     pub text: String,
-    /// Names that may have been meant, where nothing was found.
+    /// Similar names, if nothing was found.
     pub nearest: Vec<String>,
-    /// What did not have to be read: the file of the best match, without this answer.
+    /// Files that are not indexed, if nothing was found: the symbol may be in one of them.
+    pub skipped: Vec<SkippedFile>,
+    /// The size of the file of the best match, minus that of this answer.
     pub bytes_saved: u64,
+}
+
+/// A file that is not indexed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SkippedFile {
+    pub path: String,
+    pub why: Skipped,
 }
 
 /// One symbol and where it is.
@@ -54,15 +67,15 @@ pub struct Answer {
 pub struct Match {
     pub path: String,
     pub symbol: Symbol,
-    /// Of the content that this was read from. Another one is another answer.
+    /// Digest of the content that the symbol was read from.
     pub digest: String,
     /// Of the whole file.
     pub file_bytes: u64,
 }
 
-/// The names that a question asks for.
-pub fn names_of(question: &Question<'_>) -> Vec<String> {
-    let asked = Asked::new(question, Vec::new());
+/// The names in a question.
+pub fn names_of(question: &Question<'_>, parser: &dyn Parser) -> Vec<String> {
+    let asked = Asked::new(question, Vec::new(), parser);
     let mut names: Vec<String> =
         asked.wanted.first().into_iter().flatten().map(|it| it.name.clone()).collect();
     names.sort_unstable();
@@ -71,9 +84,10 @@ pub fn names_of(question: &Question<'_>) -> Vec<String> {
 }
 
 /// Answers from what is known.
-pub fn answer(state: &State, question: &Question<'_>) -> Answer {
+pub fn answer(state: &State, question: &Question<'_>, parser: &dyn Parser) -> Answer {
     let asker = question.from.and_then(|it| state.file(it));
-    let asked = Asked::new(question, asker.map(|it| it.packed.imports()).unwrap_or_default());
+    let of_asker = asker.map(|it| it.packed.imports()).unwrap_or_default();
+    let asked = Asked::new(question, of_asker, parser);
     for wanted in &asked.wanted {
         let found = rank::matches(state, wanted, &asked.hints);
         if !found.best.is_empty() {
@@ -81,5 +95,14 @@ pub fn answer(state: &State, question: &Question<'_>) -> Answer {
         }
     }
     let nearest = nearest::names(state, &asked);
-    text::not_found(question.symbol, nearest)
+    text::not_found(question.symbol, nearest, skipped(state))
+}
+
+/// The files that are not indexed, by path.
+fn skipped(state: &State) -> Vec<SkippedFile> {
+    let of_file =
+        |it: &File| Some(SkippedFile { path: it.path.to_string(), why: it.packed.why_skipped()? });
+    let mut skipped: Vec<SkippedFile> = state.files().filter_map(of_file).collect();
+    skipped.sort_unstable();
+    skipped
 }

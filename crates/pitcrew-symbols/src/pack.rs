@@ -1,10 +1,10 @@
 //! The symbols of one file as bytes, in memory and on disk.
 //!
-//! A symbol takes about as many bytes as its texts have, and each can be read without the others.
-//! Containers are kept once and in order, so that what stands in one is found without reading it.
+//! A symbol takes about as many bytes as its texts, and can be read without the others. Containers
+//! are stored once and in order, so that their symbols are found without unpacking any.
 //!
 //! ```text
-//! symbols_count:u32 containers_count:u32 imports_at:u32
+//! symbols_count:u32 containers_count:u32 imports_at:u32 state:u32
 //! symbol_at:u32 ... container_at:u32 ... container_of_symbol:u16 ... symbol ... container ... import ...
 //! ```
 
@@ -12,24 +12,32 @@ mod packing;
 
 pub use packing::Packing;
 
-use crate::{Import, Kind, Language, Member, Symbol, Visibility, bytes::Reader};
+use crate::{Import, Kind, Language, Member, Skipped, Symbol, Visibility, bytes::Reader};
 use bytes::Bytes;
 
-/// More of one file are not kept; it was made by a program.
+/// More symbols of a file are left out: it was generated.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
-const HEADER_BYTES: usize = 12;
+const HEADER_BYTES: usize = 16;
+const IMPORTS_AT: usize = 8;
+const STATE_AT: usize = 12;
+/// The state of a file that was parsed without an error. Reasons to skip a file count from
+/// `SKIPPED` on.
+const WHOLE: u8 = 0;
+/// Parts of the file could not be parsed.
+const BROKEN: u8 = 1;
+const SKIPPED: u8 = 2;
 /// In the last byte of a symbol's place: it is a function that stands in something.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
 
-/// The symbols of one file, in a part of what holds many.
+/// The symbols of one file, in a shared block.
 #[derive(Clone, Debug)]
 pub struct Packed {
     bytes: Bytes,
 }
 
-/// What the table needs to know of a symbol.
+/// The part of a symbol that the table needs.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub name: &'a str,
@@ -54,9 +62,32 @@ impl Packed {
         Self { bytes }
     }
 
-    /// Of a file that defines nothing.
-    pub fn empty() -> Self {
-        Self { bytes: Bytes::from_static(&[0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0]) }
+    /// Of a file that was skipped.
+    pub fn skipped(why: Skipped) -> Self {
+        Self::without_symbols(SKIPPED + why as u8)
+    }
+
+    /// Of a file of which nothing could be parsed.
+    pub fn broken() -> Self {
+        Self::without_symbols(BROKEN)
+    }
+
+    fn without_symbols(state: u8) -> Self {
+        let mut bytes = [0; HEADER_BYTES + 1];
+        bytes[IMPORTS_AT] = u8::try_from(HEADER_BYTES).expect("a header is short");
+        bytes[STATE_AT] = state;
+        Self { bytes: Bytes::copy_from_slice(&bytes) }
+    }
+
+    /// Whether parts of the file could not be parsed.
+    pub fn is_broken(&self) -> bool {
+        self.bytes().get(STATE_AT) == Some(&BROKEN)
+    }
+
+    /// Why the file was skipped; none if it was parsed.
+    pub fn why_skipped(&self) -> Option<Skipped> {
+        let state = self.bytes().get(STATE_AT)?.checked_sub(SKIPPED)?;
+        Skipped::ALL.get(usize::from(state)).copied()
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -99,7 +130,7 @@ impl Packed {
         Some(Head { name, container, kind, visibility: visibility(reader)? })
     }
 
-    /// What a symbol stands in, counted from 1 on; 0 where that is nothing.
+    /// What a symbol stands in, counted from 1 on; 0 if that is nothing.
     pub fn container_of(&self, index: usize) -> Option<u16> {
         let at = HEADER_BYTES + (self.symbols_count() + self.containers_count()) * 4 + index * 2;
         let bytes = self.bytes().get(at..at.checked_add(2)?)?;
@@ -145,7 +176,7 @@ impl Packed {
 
     pub fn imports(&self) -> Vec<Import> {
         let read = || {
-            let at = self.fixed(HEADER_BYTES - 4)?;
+            let at = self.fixed(IMPORTS_AT)?;
             let mut reader = Reader::new(self.bytes().get(at..)?);
             let count = reader.count()?;
             let mut imports = Vec::new();
@@ -260,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn packing_round_trips() {
         let (symbols, imports) = (unpacked(&packed()), packed().imports());
         let mut again = Packing::default();
         for it in &symbols {
@@ -278,11 +309,11 @@ mod tests {
             again.import(it);
         }
         assert!(symbols.len() >= 4 && !imports.is_empty(), "{symbols:?}");
-        assert_eq!(again.finish().bytes(), packed().bytes());
+        assert_eq!(again.finish(false).bytes(), packed().bytes());
     }
 
     #[test]
-    fn what_can_be_called_in_a_container_is_found() {
+    fn callables_of_a_container_are_found() {
         let source = "struct B; impl B { fn b() {} const C: u8 = 1; }\nimpl A { fn a() {} }\n\
             fn b() {}\nmod c { fn d() {} }\nimpl B { fn e() {} }\n";
         let packed = extract::packed(Language::Rust, source.as_bytes()).packed;
@@ -298,8 +329,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_packed_as_nothing() {
-        assert_eq!(Packing::default().finish().bytes(), Packed::empty().bytes());
+    fn a_file_without_symbols_has_only_a_state() {
+        let empty = Packing::default().finish(false);
+        assert_eq!(empty.bytes(), Packed::without_symbols(WHOLE).bytes());
+        assert!(!empty.is_broken() && empty.why_skipped().is_none());
+        assert!(Packing::default().finish(true).is_broken());
+        for why in Skipped::ALL {
+            let skipped = Packed::skipped(*why);
+            assert_eq!(skipped.why_skipped(), Some(*why));
+            assert!(!skipped.is_broken() && skipped.imports().is_empty());
+            assert_eq!(skipped.symbols_count(), 0);
+        }
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! What is known about contents, whatever files have them: shared by all checkouts of a workspace.
+//! A cache of symbols by file content, shared by all checkouts of a workspace.
 //!
-//! The file is a list of records to which new ones are appended. It holds nothing that cannot be
-//! found out again, so a torn end is cut off and a file of somebody else is replaced.
+//! The file is a list of records; new ones are appended. Everything in it can be computed
+//! again, so a torn end is cut off and a foreign file is replaced.
 //!
 //! ```text
 //! "pitcrew pool" version:u32  { length:u32 checksum:u64 key:16 packed } ...
 //! ```
 
 use crate::{
+    Skipped,
     digest::{Key, checksum},
     pack::Packed,
+    parser::{Parsed, Parser},
 };
 use bytes::Bytes;
 use std::{
@@ -18,29 +20,30 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{
-        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-/// Changes with everything that changes what is kept about a content, extraction above all.
-pub const VERSION: u32 = 6;
+/// Incremented by each change to extraction or to the packed form.
+pub const VERSION: u32 = 7;
 
 const MAGIC: &[u8] = b"pitcrew pool";
 const HEADER_BYTES: usize = MAGIC.len() + 4;
 const RECORD_BYTES: usize = 4 + 8 + 16;
 
-/// A file that is larger than this, and most of which nobody needed, is written anew.
+/// A larger file is rewritten if most of it is unused.
 const WASTE_BYTES_MIN: usize = 64 << 20;
 
 /// Contents and their symbols.
 #[derive(Debug)]
 pub struct Pool {
     folder: PathBuf,
+    parser: Arc<dyn Parser>,
     loaded: OnceLock<()>,
     shelf: Mutex<Shelf>,
     parsed: Condvar,
-    /// Whoever parses many files has the machine for itself.
+    /// Held while many files are parsed in the background: one index at a time.
     turn: Mutex<()>,
     questions_count: Mutex<usize>,
     quiet: Condvar,
@@ -56,19 +59,20 @@ struct Shelf {
     file: State,
 }
 
-/// What the file was like when it was last looked at.
+/// The file as it was when it was last read.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     bytes_count: u64,
-    /// Up to here it is whole; none where there is no file, or not one of ours.
+    /// The length of the part without damage; none without a file of ours.
     whole_count: Option<u64>,
 }
 
 impl Pool {
-    /// Returns at once; the file is read when somebody needs it.
-    pub fn open(folder: &Path) -> Self {
+    /// Returns at once; the file is read when it is first needed.
+    pub fn open(folder: &Path, parser: Arc<dyn Parser>) -> Self {
         Self {
             folder: folder.to_owned(),
+            parser,
             loaded: OnceLock::new(),
             shelf: Mutex::default(),
             parsed: Condvar::new(),
@@ -78,9 +82,13 @@ impl Pool {
         }
     }
 
-    /// Contents that were not known and had to be parsed, since it was opened.
+    /// Contents that had to be parsed since it was opened.
     pub fn parsed_count(&self) -> usize {
         self.shelf().parsed_count
+    }
+
+    pub(crate) fn parser(&self) -> &dyn Parser {
+        &*self.parser
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -100,7 +108,7 @@ impl Pool {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until the end of this, whoever works behind lets others pass.
+    /// Background work pauses until the result is dropped.
     pub(crate) fn ask(&self) -> Asking<'_> {
         *self.questions() += 1;
         Asking(self)
@@ -127,7 +135,7 @@ impl Pool {
         self.questions_count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those of them that are known.
+    /// The cached ones of these keys.
     pub(crate) fn get_all(&self, keys: impl Iterator<Item = Key>) -> Vec<Option<Packed>> {
         let mut shelf = self.shelf();
         keys.map(|key| {
@@ -138,12 +146,17 @@ impl Pool {
         .collect()
     }
 
-    /// Parses a content that is not known, once, whoever else asks for it at the same time.
-    pub(crate) fn get_or_parse(&self, key: Key, parse: impl FnOnce() -> Packed) -> Packed {
+    /// Parses a content that is not known, once for all threads that ask for it.
+    ///
+    /// A content that was skipped is known too, unless no parser could be started. If something
+    /// killed the parser, that is remembered for as long as the pool is open.
+    pub(crate) fn get_or_parse(&self, key: Key, parse: impl FnOnce() -> Parsed) -> Packed {
         let mut shelf = self.shelf();
         loop {
             if let Some(packed) = shelf.known.get(&key).cloned() {
-                shelf.used.insert(key);
+                if packed.why_skipped().is_none_or(Skipped::is_lasting) {
+                    shelf.used.insert(key);
+                }
                 return packed;
             }
             if shelf.under_way.insert(key) {
@@ -153,12 +166,17 @@ impl Pool {
         }
         drop(shelf);
         let under_way = UnderWay { pool: self, key };
-        let packed = parse();
+        let packed = parse().packed;
+        let skipped = packed.why_skipped();
         let mut shelf = self.shelf();
-        shelf.known.insert(key, packed.clone());
-        shelf.used.insert(key);
-        shelf.unsaved.push(key);
-        shelf.parsed_count += 1;
+        if skipped != Some(Skipped::NoParser) {
+            shelf.known.insert(key, packed.clone());
+            shelf.parsed_count += 1;
+        }
+        if skipped.is_none_or(Skipped::is_lasting) {
+            shelf.used.insert(key);
+            shelf.unsaved.push(key);
+        }
         drop(shelf);
         drop(under_way);
         packed
@@ -182,7 +200,7 @@ impl Pool {
         shelf.file = State { bytes_count, whole_count: Some(at as u64) };
     }
 
-    /// Puts what is new into the file. Where that fails, it is found out again next time.
+    /// Writes new results to the file. If that fails, they are computed again next time.
     pub(crate) fn save(&self) -> io::Result<()> {
         let mut shelf = self.shelf();
         let unsaved = std::mem::take(&mut shelf.unsaved);
@@ -206,7 +224,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Says how long the file is then.
+    /// Returns the new length of the file.
     fn append(&self, records: &[(Key, Packed)], before: State) -> io::Result<u64> {
         let mut file = OpenOptions::new().append(true).open(self.file())?;
         file.lock()?;
@@ -235,7 +253,7 @@ impl Pool {
     }
 }
 
-/// Somebody waits for an answer.
+/// A question that waits for its answer.
 pub(crate) struct Asking<'a>(&'a Pool);
 
 impl Drop for Asking<'_> {
@@ -245,7 +263,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Lets the others go on, also when parsing broke.
+/// Wakes the threads that wait for the same content, also after a panic.
 struct UnderWay<'a> {
     pool: &'a Pool,
     key: Key,
@@ -272,7 +290,7 @@ fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// The record at a place, and where it ends.
+/// The record at a position, and where it ends.
 fn record(buffer: &Bytes, at: usize) -> Option<(Key, Packed, usize)> {
     let head = buffer.get(at..at + RECORD_BYTES)?;
     let length = u32::from_le_bytes(head[..4].try_into().ok()?) as usize;

@@ -1,7 +1,7 @@
-//! The files of a checkout. None of them leads out of it.
+//! Opens files of a checkout, and nothing outside of it.
 //!
-//! An agent may write whatever it likes there: links, pipes, endless files. A path is resolved by
-//! the kernel beneath the root and without links, and only regular files are read.
+//! Agents write there: links, pipes, endless files. The kernel resolves a path beneath the root and
+//! without links, and only regular files are read.
 
 use crate::FILE_BYTES_MAX;
 use rustix::{
@@ -87,7 +87,7 @@ impl Root {
         self.file(path, OFlags::PATH).map(|it| it.1)
     }
 
-    /// Whoever reads many files gives the same buffer for all of them.
+    /// Reuse one buffer to read many files.
     pub fn read<'a>(&self, path: &str, buffer: &'a mut Vec<u8>) -> Option<Read<'a>> {
         let (file, stamp) = self.file(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         let limit = FILE_BYTES_MAX as u64 + 1;

@@ -1,7 +1,6 @@
-//! What is known about a file: its definitions and its imports.
+//! Definitions and imports of a file.
 //!
-//! There are a million of these in a large index, so texts are boxed, and what many symbols have
-//! in common is held once.
+//! A large index has a million of them, so texts are boxed, and common ones are shared.
 
 use crate::Language;
 use std::sync::Arc;
@@ -91,7 +90,7 @@ impl Kind {
     }
 }
 
-/// Who may name it.
+/// Who can use a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Visibility {
     Public,
@@ -107,7 +106,7 @@ pub struct Symbol {
     pub kind: Kind,
     pub visibility: Visibility,
     pub name: Box<str>,
-    /// The qualified name of what it is in, as far as the file itself says it.
+    /// The qualified name of the enclosing definition, as far as it is in the file.
     pub container: Option<Arc<str>>,
     /// One line, without a body.
     pub signature: Box<str>,
@@ -120,7 +119,7 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// Its name with that of its container before it, as its language writes it.
+    /// The name with its container, as the language writes it.
     pub fn qualified(&self) -> String {
         match &self.container {
             Some(container) => format!("{container}{}{}", self.language.separator(), self.name),
@@ -136,7 +135,7 @@ pub struct Member {
     pub text: Box<str>,
 }
 
-/// What a file takes from one other place.
+/// An import from one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// 1-based.
@@ -145,7 +144,7 @@ pub struct Import {
     pub text: Arc<str>,
     /// As it is written: a path of modules, a package or a file.
     pub module: Box<str>,
-    /// What is taken from there; `*` is everything. Empty where only the module is named.
+    /// What is taken from there; `*` is everything. Empty if only the module is named.
     pub names: Vec<String>,
     /// Name there and name here, where these differ. The module itself is `self`.
     pub aliases: Vec<(String, String)>,
@@ -165,17 +164,78 @@ impl Import {
 pub struct FileSymbols {
     pub symbols: Vec<Symbol>,
     pub imports: Vec<Import>,
-    /// Not all of it could be understood; the rest is here.
+    /// Parts of the file could not be parsed; the rest is here.
     pub broken: bool,
-    /// It was not read at all.
+    /// Why the file was not parsed.
     pub skipped: Option<Skipped>,
 }
 
-/// Why a file was not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a file is not indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Skipped {
     /// It has more than [`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX) bytes.
     TooLarge,
-    /// It took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
+    /// Parsing took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
     TooSlow,
+    /// Brackets are nested too deeply, or never closed.
+    TooDeep,
+    /// Parsing needs more memory than a parser process may have.
+    TooMuchMemory,
+    /// The parser process crashed.
+    Crashed,
+    /// The parser process was killed by something else while it parsed the file.
+    Killed,
+    /// No parser process could be started. This says nothing about the file.
+    NoParser,
+}
+
+impl Skipped {
+    /// Every reason, in the order of their declaration.
+    pub const ALL: &[Self] = &[
+        Self::TooLarge,
+        Self::TooSlow,
+        Self::TooDeep,
+        Self::TooMuchMemory,
+        Self::Crashed,
+        Self::Killed,
+        Self::NoParser,
+    ];
+
+    /// The reason, as the end of a sentence about the file.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is larger than 2 MB",
+            Self::TooSlow => "it takes too long to parse",
+            Self::TooDeep => "its brackets are nested too deeply",
+            Self::TooMuchMemory => "it needs too much memory to parse",
+            Self::Crashed => "the parser crashed on it",
+            Self::Killed => "the parser was killed while it parsed it",
+            Self::NoParser => "the parser could not be started",
+        }
+    }
+
+    /// One word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::TooSlow => "too_slow",
+            Self::TooDeep => "too_deep",
+            Self::TooMuchMemory => "too_much_memory",
+            Self::Crashed => "crashed",
+            Self::Killed => "killed",
+            Self::NoParser => "no_parser",
+        }
+    }
+
+    /// Whether the same content is skipped for this reason every time.
+    pub(crate) fn is_lasting(self) -> bool {
+        match self {
+            Self::TooLarge
+            | Self::TooSlow
+            | Self::TooDeep
+            | Self::TooMuchMemory
+            | Self::Crashed => true,
+            Self::Killed | Self::NoParser => false,
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! From a name to the symbols that have it.
+//! Maps a name to its symbols.
 //!
-//! Sorted by the hash of the name, in one large part and a small one of what is new. What belongs
-//! to a file that is gone stays until the parts are merged; whoever looks something up skips it.
+//! Sorted by the hash of the name, in a large part and a small one for additions. Entries of removed
+//! files stay until the parts are merged; a lookup skips them.
 
 use crate::{
     Kind, Language, Visibility,
@@ -22,7 +22,7 @@ pub struct Posting {
     pub path_length: u8,
     pub file: Slot,
     pub symbol: u16,
-    /// The hash of the last name of its container; 0 where there is none.
+    /// The hash of the last name of its container; 0 if there is none.
     pub owner: u32,
     pub shape: Shape,
 }

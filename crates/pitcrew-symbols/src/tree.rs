@@ -1,7 +1,7 @@
-//! Which content each file of a checkout had when it was last looked at.
+//! Saves which content each file of a checkout had.
 //!
-//! With it, a start with nothing changed reads no source. It is written whole and in one step, and
-//! holds nothing that cannot be found out again.
+//! With it, a start without changes reads no source. It is replaced atomically, and everything
+//! in it can be computed again.
 
 use crate::{
     bytes::{Reader, Writer},
@@ -37,7 +37,7 @@ pub fn place(folder: &Path, root: &Path) -> PathBuf {
     folder.join("trees").join(name.to_string())
 }
 
-/// Nothing where there is no tree that can be read.
+/// Empty if there is no valid tree.
 pub fn load(place: &Path) -> Vec<Leaf> {
     fs::read(place).ok().and_then(|it| decode(&it)).unwrap_or_default()
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_loaded() {
+    fn a_saved_tree_is_loaded() {
         let dir = tempfile::tempdir().unwrap();
         let place = place(dir.path(), Path::new("/somewhere"));
         assert_eq!(load(&place), []);

@@ -1,7 +1,7 @@
-//! Which sources a checkout has, and when each was changed. Reads no source.
+//! Lists the sources of a checkout, with their time of change. Reads no source.
 //!
-//! An agent may write whatever it likes there: links are not followed, and a file that says what git
-//! ignores is read only where it is a regular one.
+//! Agents write there: links are not followed, and ignore files are read only if they are regular
+//! files.
 
 mod rules;
 
@@ -21,7 +21,7 @@ use std::{
     thread,
 };
 
-/// Sources of one checkout. More are not looked at.
+/// Sources of one checkout. More are ignored.
 const FILES_MAX: usize = 500_000;
 /// Folders that are looked through before other threads are asked to help.
 const ALONE_MAX: usize = 256;
@@ -67,7 +67,7 @@ pub fn walk(root: &Path, threads_count: usize, stop: &AtomicBool) -> Vec<Found> 
 
 /// A folder that has still to be looked through.
 struct Folder {
-    /// From the root; empty where it is the root.
+    /// From the root; empty if it is the root.
     path: String,
     rules: Option<Arc<Rules>>,
 }
@@ -79,7 +79,7 @@ impl Folder {
 }
 
 struct Ahead {
-    /// Folders that anybody may take.
+    /// Folders that any thread may take.
     waiting: Vec<Folder>,
     /// Threads that have folders; each may find more.
     busy_count: usize,
@@ -90,13 +90,13 @@ struct Walking<'a> {
     root: Root,
     ahead: Mutex<Ahead>,
     more: Condvar,
-    /// Threads that wait for folders. As long as there is none, nobody shares.
+    /// Threads that wait for folders. Without any, nothing is shared.
     hungry_count: AtomicUsize,
     files_count: AtomicUsize,
     stop: &'a AtomicBool,
 }
 
-/// Somebody has folders.
+/// A thread has folders to share.
 struct Busy<'a>(&'a Walking<'a>);
 
 impl Drop for Busy<'_> {
@@ -168,7 +168,7 @@ impl Walking<'_> {
         }
     }
 
-    /// Takes the sources of a folder and tells the folders in it.
+    /// Collects the sources of a folder and returns the folders in it.
     fn look_into(
         &self,
         folder: &Folder,
@@ -229,7 +229,7 @@ fn entries(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Entries {
     entries
 }
 
-/// None where it is no regular file any more.
+/// None if it is no regular file any more.
 fn stamp(folder: &OwnedFd, name: &str) -> Option<Stamp> {
     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_no_source() {
+    fn ignored_files_are_no_sources() {
         let dir = tempfile::tempdir().unwrap();
         for path in [
             "a.rs",
@@ -349,7 +349,7 @@ mod tests {
         let mut expected = files;
         expected.sort();
         assert_eq!(paths(dir.path()), expected);
-        assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it was told to stop");
+        assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it is to stop");
     }
 
     /// A pipe would never end, and a link may lead anywhere.

@@ -1,4 +1,4 @@
-//! Sources that nobody would write, and some that people do.
+//! Unusual and hostile sources.
 
 use pitcrew_symbols::{FILE_BYTES_MAX, FileSymbols, Language, Skipped, extract};
 use proptest::prelude::*;

@@ -45,7 +45,7 @@ fn a_quoted_import_is_understood() {
 }
 
 #[test]
-fn what_is_no_import_is_none() {
+fn other_lines_are_no_imports() {
     for language in Language::ALL {
         for line in ["", "AuthValidator", "what does it do?", "x = 1"] {
             assert_eq!(language.import_of(line), None, "{} {line:?}", language.name());

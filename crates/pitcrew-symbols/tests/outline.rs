@@ -1,4 +1,4 @@
-//! What is read from a realistic source of each language, one line per symbol.
+//! The symbols of a realistic source of each language, one per line.
 
 use expect_test::expect_file;
 use pitcrew_symbols::{FileSymbols, Import, Language, Member, Symbol, Visibility, extract};

@@ -7,5 +7,5 @@ use std::{ffi::OsString, process::ExitCode};
 
 /// Runs the internal process that the arguments name, if they name one.
 pub fn run(words: &[OsString]) -> Option<ExitCode> {
-    pitcrew_process::play_part(words)
+    pitcrew_process::play_part(words).or_else(|| pitcrew_runtime::play_parser(words))
 }

@@ -146,6 +146,21 @@ fn an_unknown_symbol_is_not_found() {
     );
 }
 
+/// The symbol may be in a file that could not be parsed, so the answer names such files.
+#[test]
+fn not_found_names_the_files_that_are_not_indexed() {
+    check_two(
+        "
+            ~ query attempt-1 AuthValdator
+            unknown query-1 near=AuthValidator skipped=core/Deep.java
+        ",
+        &expect![[r#"
+            > unknown query-1 near=AuthValidator skipped=core/Deep.java
+              query-1 not found, 0 spent, 0 saved: Symbol 'AuthValdator' not found in workspace symbol tree or active agents. Nearest names: AuthValidator. Not indexed: core/Deep.java
+        "#]],
+    );
+}
+
 /// S0-046: the answer to a `NEED` line is in the next prompt.
 #[test]
 fn the_answer_to_a_need_line_is_in_the_next_prompt() {

@@ -10,7 +10,7 @@ use rustix::{
 };
 use std::io;
 
-pub(super) fn drop_all() -> io::Result<()> {
+pub(crate) fn drop_all() -> io::Result<()> {
     if capabilities(None)?.permitted.is_empty() && rustix::process::geteuid().as_raw() != 0 {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use std::{fs, io, os::unix::fs::MetadataExt};
 
-pub(super) fn apply(limits: &Limits) -> io::Result<()> {
+pub(crate) fn apply(limits: &Limits) -> io::Result<()> {
     // A core dump could contain secrets.
     limit(Resource::Core, 0)?;
     // Data, not address space: many programs reserve far more addresses than they use.

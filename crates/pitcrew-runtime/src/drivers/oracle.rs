@@ -4,6 +4,7 @@ mod place;
 
 use super::{SymbolQuestion, Symbols};
 use pitcrew_model::{OracleAnswer, RepoPath};
+use pitcrew_symbols::not_indexed;
 use std::{fs, path::Path};
 
 /// A question about the code in a checkout.
@@ -46,8 +47,8 @@ pub async fn consult(symbols: &Symbols, order: Consult) -> OracleAnswer {
         let nearest = symbols.answer(checkout, question(name, &context)).await;
         place = nearest.matches.into_iter().next().map(|it| it.path);
     }
-    let nearest = answer.nearest;
-    OracleAnswer { nearest, owner_hint_path: place, ..OracleAnswer::default() }
+    let (nearest, text) = (answer.nearest, not_indexed(&answer.skipped));
+    OracleAnswer { nearest, text, owner_hint_path: place, ..OracleAnswer::default() }
 }
 
 /// A question with a file but no symbol asks for the outline of the file.
@@ -69,6 +70,8 @@ async fn outline(symbols: &Symbols, checkout: &Path, path: &str) -> Option<Oracl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pitcrew_symbols::InProcess;
+    use std::sync::Arc;
 
     fn consulted(checkout: &Path, symbol: &str, context: &str) -> Consult {
         Consult {
@@ -86,7 +89,7 @@ mod tests {
         fs::create_dir_all(checkout.join("core")).unwrap();
         let text = "/// Checks tokens.\npub struct AuthValidator {\n    pub key: String,\n}\n";
         fs::write(checkout.join("core/auth.rs"), text).unwrap();
-        let symbols = Symbols::new(&dir.path().join("symbols"));
+        let symbols = Symbols::new(&dir.path().join("symbols"), Arc::new(InProcess));
 
         let found = consult(&symbols, consulted(&checkout, "AuthValidator", "")).await;
         assert!(found.found && found.digest.is_some(), "{found:?}");

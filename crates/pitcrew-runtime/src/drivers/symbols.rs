@@ -1,6 +1,6 @@
 //! The symbols in the agents' checkouts. Reads files on its own threads.
 
-use pitcrew_symbols::{Answer, Index, Pool, Question};
+use pitcrew_symbols::{Answer, Index, Parser, Pool, Question};
 use std::{
     panic::resume_unwind,
     path::{Path, PathBuf},
@@ -32,8 +32,8 @@ pub struct Symbols {
 
 impl Symbols {
     /// Nothing is read before the first query.
-    pub fn new(folder: &Path) -> Self {
-        Self { pool: Arc::new(Pool::open(folder)), open: Arc::default() }
+    pub fn new(folder: &Path, parser: Arc<dyn Parser>) -> Self {
+        Self { pool: Arc::new(Pool::open(folder, parser)), open: Arc::default() }
     }
 
     /// Answers from the current files of a checkout.
@@ -94,6 +94,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pitcrew_symbols::InProcess;
     use std::fs;
 
     fn question(symbol: &str) -> SymbolQuestion {
@@ -103,7 +104,7 @@ mod tests {
     #[tokio::test]
     async fn each_checkout_is_answered_from_its_own_files() {
         let dir = tempfile::tempdir().unwrap();
-        let symbols = Symbols::new(&dir.path().join("symbols"));
+        let symbols = Symbols::new(&dir.path().join("symbols"), Arc::new(InProcess));
         let checkouts = [dir.path().join("a"), dir.path().join("b")];
         for (number, checkout) in checkouts.iter().enumerate() {
             fs::create_dir(checkout).unwrap();

@@ -7,11 +7,14 @@ mod http;
 mod orchestrator;
 
 use pitcrew_agent::{Options, agent_main};
-use std::{path::Path, process::ExitCode};
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let args: Vec<&str> = words.iter().filter_map(|it| it.to_str()).collect();
+    if let Some(ended) = pitcrew_runtime::play_parser(&words) {
+        return ended;
+    }
     match args.as_slice() {
         ["shim", dir] => pitcrew_process::shim_main(Path::new(dir)),
         ["agent", "--orders"] => block_on(agent_main(Options::default())),

@@ -1,5 +1,6 @@
 //! What questions and edits take.
 
+use super::helpers::Helpers;
 use super::{Outcome, median, trees::Tree};
 use pitcrew_symbols::{Index, Language, Pool, Question, extract};
 use std::{
@@ -30,7 +31,7 @@ pub fn names(tree: &Tree, count: usize) -> Outcome<Vec<String>> {
 pub fn first_answer(tree: &Tree, kept: &Path) -> Outcome<Duration> {
     let mut slowest = Duration::ZERO;
     for (number, symbol) in names(tree, 5)?.iter().enumerate() {
-        let pool = Arc::new(Pool::open(&kept.join(format!("first-{number}"))));
+        let pool = Arc::new(Pool::open(&kept.join(format!("first-{number}")), Helpers::start()?));
         let began = Instant::now();
         let index = Index::open(&tree.root, &pool);
         let answer = index.query(&Question { symbol, ..Question::default() });

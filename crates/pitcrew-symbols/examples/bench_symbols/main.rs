@@ -6,12 +6,14 @@
 mod trees;
 mod bare;
 mod asked;
+mod helpers;
 
-use pitcrew_symbols::{Index, Pool, Question};
-use rustix::time::{ClockId, clock_gettime};
+use helpers::Helpers;
+use pitcrew_symbols::{Index, Pool, Question, serve};
 use std::{
     env,
     error::Error,
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Arc,
@@ -34,6 +36,9 @@ fn main() -> Outcome<()> {
     {
         return start_warm(Path::new(root), Path::new(pool), symbol);
     }
+    if arguments == ["parser"] {
+        return Ok(serve(io::stdin(), io::stdout(), || Ok(()))?);
+    }
     let given: Vec<usize> = arguments.iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
     let sources = trees::sources()?;
     for count in if given.is_empty() { SIZES } else { &given[..] } {
@@ -49,12 +54,12 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
     let (mut bare, mut cold) = (Vec::new(), Vec::new());
     let (mut bare_work, mut cold_work) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        let before = worked();
+        let before = worked()?;
         bare.push(bare::parse_all(&tree)?);
-        let between = worked();
+        let between = worked()?;
         cold.push(index_cold(&tree, &kept.path().join(round.to_string()))?);
         bare_work.push(between.saturating_sub(before));
-        cold_work.push(worked().saturating_sub(between));
+        cold_work.push(worked()?.saturating_sub(between));
     }
     let (bare, cold) = (median(bare), median(cold));
     let (bare_work, cold_work) = (median(bare_work), median(cold_work));
@@ -62,7 +67,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
     let first_answer = asked::first_answer(&tree, kept.path())?;
     let ctags = run_ctags(&tree)?;
     let warm = warm_in_a_new_process(&tree, &pool)?;
-    let index = Index::open(&tree.root, &Arc::new(Pool::open(&pool)));
+    let index = Index::open(&tree.root, &Arc::new(Pool::open(&pool, Helpers::start()?)));
     index.refresh();
     let lookups = asked::lookups(&index, &tree)?;
     let update = asked::updates(&index, &tree)?;
@@ -91,7 +96,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
 /// From nothing to everything read and kept.
 fn index_cold(tree: &Tree, pool: &Path) -> Outcome<Duration> {
     let began = Instant::now();
-    let index = Index::open(&tree.root, &Arc::new(Pool::open(pool)));
+    let index = Index::open(&tree.root, &Arc::new(Pool::open(pool, Helpers::start()?)));
     index.settle();
     let size = index.size();
     drop(index);
@@ -111,7 +116,7 @@ struct Warm {
 fn start_warm(root: &Path, pool: &Path, symbol: &str) -> Outcome<()> {
     let before = resident_bytes()?;
     let began = Instant::now();
-    let pool = Arc::new(Pool::open(pool));
+    let pool = Arc::new(Pool::open(pool, Helpers::start()?));
     let index = Index::open(root, &pool);
     let answer = index.query(&Question { symbol, ..Question::default() });
     let took = began.elapsed();
@@ -145,7 +150,7 @@ fn warm_in_a_new_process(tree: &Tree, pool: &Path) -> Outcome<Warm> {
     Ok(Warm { took, bytes })
 }
 
-/// None where it is not installed.
+/// None if it is not installed.
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it compares with")]
 fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
     let mut rounds = Vec::new();
@@ -163,9 +168,13 @@ fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
     Ok(Some(median(rounds)))
 }
 
-/// How long all threads of this process have worked.
-fn worked() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+/// CPU time of this process, and of its children that have ended.
+fn worked() -> Outcome<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(") ").ok_or("no name")?;
+    let times = fields.split(' ').skip(11).take(4).map(str::parse);
+    let ticks: u64 = times.collect::<Result<Vec<u64>, _>>()?.iter().sum();
+    Ok(Duration::from_millis(ticks * 10))
 }
 
 fn resident_bytes() -> Outcome<u64> {

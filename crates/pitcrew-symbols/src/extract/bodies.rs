@@ -1,6 +1,6 @@
-//! Leaves the bodies of functions out of what is parsed of a source in Rust.
+//! Removes function bodies from Rust sources before they are parsed.
 //!
-//! Nobody looks into them and they are most of a source, while finding the end of one takes a
+//! They contain no symbols and are most of a source, while finding the end of one takes a
 //! hundredth of the time of parsing it. Only what must be a body is left out, and a file in which
 //! strings or braces do not end is parsed as it is.
 
@@ -46,7 +46,7 @@ impl Cuts {
     }
 }
 
-/// What is left of a source. Whoever reads many files uses the same one for all of them.
+/// What is left of a source. One value serves many files, to reuse its memory.
 #[derive(Debug, Default)]
 pub struct Rest {
     text: Vec<u8>,
@@ -69,7 +69,7 @@ impl Rest {
         (source, &self.cuts)
     }
 
-    /// None where something never ends.
+    /// None if something never ends.
     fn leave_out(&mut self, source: &[u8]) -> Option<()> {
         let mut tokens = Tokens::new(source);
         let (mut after_fn, mut header) = (false, None);

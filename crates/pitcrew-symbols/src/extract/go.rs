@@ -4,7 +4,7 @@ use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 
-/// Values are shown up to this size.
+/// Longer values are left out.
 const VALUE_BYTES_MAX: usize = 120;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {

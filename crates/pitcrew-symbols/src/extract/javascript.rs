@@ -298,7 +298,7 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     walk.define(scope, definition);
 }
 
-/// A field that holds a function is a method to whoever calls it.
+/// A field that holds a function is a method to its callers.
 fn function_field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let name = walk.field(node, Field::Name).or_else(|| walk.field(node, Field::Property));
     let value = node.field(Field::Value).filter(|it| is_function(*it));

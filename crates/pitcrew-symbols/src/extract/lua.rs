@@ -4,7 +4,7 @@ use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Visibility};
 
-/// Values are shown up to this size.
+/// Longer values are left out.
 const VALUE_BYTES_MAX: usize = 120;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
@@ -92,7 +92,7 @@ fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// `local a = require("b")`; tells whether it is one.
+/// `local a = require("b")`; returns whether it is one.
 fn require(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let Some(call) = call.filter(|it| walk.field(*it, Field::Name).as_deref() == Some("require"))
     else {

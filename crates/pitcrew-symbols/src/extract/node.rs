@@ -1,4 +1,4 @@
-//! The nodes of a tree, with the words of its grammar looked up once.
+//! Nodes of a syntax tree, with the words of its grammar looked up once.
 //!
 //! Tree-sitter finds a field by comparing its name with every other, and measures the name of a
 //! node's kind each time it is asked for. A file has thousands of declarations.
@@ -81,10 +81,10 @@ struct Kind {
     role: Role,
 }
 
-/// Who a node says something about.
+/// What a node describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Nobody who runs it.
+    /// Nothing that runs.
     Comment,
     /// The next one.
     Attribute,
@@ -126,7 +126,7 @@ struct Words {
     /// Each kind of nodes.
     kinds: Vec<Kind>,
     error: Kind,
-    /// The number of each field; 0 where the grammar has none of that name.
+    /// The number of each field; 0 if the grammar has none of that name.
     fields: [u16; FIELDS.len()],
 }
 
@@ -301,7 +301,7 @@ pub struct Children<'t> {
 }
 
 impl Children<'_> {
-    /// Which part of its parent the next one is; 0 where it has no name.
+    /// Which part of its parent the next one is; 0 if it has no name.
     fn field_id(&self) -> u16 {
         self.cursor.field_id().map_or(0, Into::into)
     }

@@ -1,8 +1,8 @@
-//! Parsing within bounds: of time, and of the stack.
+//! Parses with limits on time and stack.
 //!
-//! Tree-sitter gives up what it tried with a function that calls itself, once for each token that
-//! is open: thousands of brackets need more stack than a thread has. So large files are parsed on
-//! a stack in proportion to them. Whoever reads many brings it along with [`on_large_stack`].
+//! Tree-sitter frees abandoned attempts recursively, one call for each open token: thousands of
+//! brackets need more stack than a thread has. Large files are therefore parsed on a stack in
+//! proportion to their size. Call [`on_large_stack`] once to parse many files.
 
 use super::FILE_BYTES_MAX;
 use crate::Language;

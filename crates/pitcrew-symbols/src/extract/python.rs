@@ -4,7 +4,7 @@ use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 
-/// Values are shown up to this size.
+/// Longer values are left out.
 const VALUE_BYTES_MAX: usize = 120;
 /// Names that one statement gives values to; more are left out.
 const NAMES_MAX: usize = 200;

@@ -137,7 +137,7 @@ fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    // Most are not long, and then nobody has to look for the value.
+    // Most are short, and then there is no need to look for the value.
     let is_long = |it: Node<'_>| it.byte_range().len() > VALUE_BYTES_MAX;
     let long = is_long(node).then(|| node.field(Field::Value)).flatten().filter(|it| is_long(*it));
     let signature = walk.header_of(node, long);

@@ -287,7 +287,7 @@ fn field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     plain(walk, scope, node, kind);
 }
 
-/// Values are shown up to this size.
+/// Longer values are left out.
 const LINE_BYTES_MAX: usize = 160;
 
 fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {

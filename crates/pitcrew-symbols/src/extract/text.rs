@@ -1,4 +1,4 @@
-//! Source text made short: signatures in one line, the first line of a documentation.
+//! Shortens source text: signatures in one line, the first line of a documentation.
 
 use crate::Language;
 
@@ -123,7 +123,7 @@ impl Line {
     }
 }
 
-/// The length of the comment that begins here; 0 where none does. Its line break is not part of it.
+/// The length of the comment that begins here; 0 if none does. Its line break is not part of it.
 fn comment_length(comments: Comments, source: &[u8]) -> usize {
     let line = || source.iter().position(|it| *it == b'\n').unwrap_or(source.len());
     match (comments, source) {
@@ -193,10 +193,10 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
 fn is_directive(line: &str) -> bool {
     let Some(text) = line.strip_prefix("//") else { return false };
     let small = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
-    let told = |(tool, what): (&str, &str)| {
+    let names_tool = |(tool, what): (&str, &str)| {
         !tool.is_empty() && tool.chars().all(small) && what.starts_with(small)
     };
-    text.starts_with("nolint") || text.split_once(':').is_some_and(told)
+    text.starts_with("nolint") || text.split_once(':').is_some_and(names_tool)
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! What extraction has in common in all languages: going through declarations, and writing them
-//! down.
+//! Walks declarations and packs them, in all languages.
 //!
-//! It goes down recursively, at most `DEPTH_MAX` levels: deeper declarations are left out.
+//! It recurses at most `DEPTH_MAX` levels; deeper declarations are left out.
 
 use super::{
-    Extracted,
+    Parsed,
     node::{Field, Node},
     text,
 };
@@ -126,15 +125,10 @@ impl<'a> Walk<'a> {
     }
 
     /// What was found, and what the next file can be packed with.
-    pub fn finish(mut self, broken: bool) -> (Extracted, Packing) {
+    pub fn finish(mut self, has_error: bool) -> (Parsed, Packing) {
         self.found.publish(&self.published);
-        let extracted = Extracted {
-            language: self.language,
-            packed: self.found.finish(),
-            broken: broken || self.broken,
-            skipped: None,
-        };
-        (extracted, self.found)
+        let packed = self.found.finish(has_error || self.broken);
+        (Parsed { language: self.language, packed }, self.found)
     }
 
     /// Looks at all children of a node, and knows for each the comments above it.

@@ -4,7 +4,7 @@ use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 
-/// Values are shown up to this size.
+/// Longer values are left out.
 const VALUE_BYTES_MAX: usize = 120;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
@@ -88,7 +88,7 @@ fn members(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     members
 }
 
-/// `const a = @import("b.zig");`; tells whether it is one.
+/// `const a = @import("b.zig");`; returns whether it is one.
 fn import(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let text = call.map(|it| walk.text(it)).unwrap_or_default();
     let Some(path) = text.strip_prefix("@import(") else { return false };

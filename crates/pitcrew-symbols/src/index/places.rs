@@ -1,7 +1,6 @@
-//! Where files are, in a form in which thousands of them are compared within microseconds.
+//! Paths in a form that compares thousands of them within microseconds.
 //!
-//! Names stand for themselves by their hashes: this chooses what is worth being compared in full,
-//! and decides nothing.
+//! Names are compared by hash: this selects candidates, which are then compared in full.
 
 use crate::{Language, digest::of_name, oracle::without_extension, table::Slot};
 use std::collections::HashMap;
@@ -83,12 +82,12 @@ pub struct View {
 struct Seen {
     names: Names,
     near: u32,
-    /// The regions of whoever asks that lie below this folder, as bits.
+    /// The regions of the caller that lie below this folder, as bits.
     leads_to: u64,
 }
 
 impl View {
-    /// The names that are in the path of a file, and how many folders it shares with whoever asks.
+    /// The names that are in the path of a file, and how many folders it shares with the caller.
     pub fn of(&self, place: &Place) -> (Names, u32) {
         let Seen { names, near, .. } = self.folders[place.folder as usize];
         (names | self.sought.bits(place.name), near)
@@ -118,7 +117,7 @@ impl Places {
         }
     }
 
-    /// None where the file is gone.
+    /// None if the file is gone.
     pub fn of(&self, slot: Slot) -> Option<&Place> {
         self.files.get(slot as usize).filter(|it| it.is_live)
     }

@@ -1,7 +1,7 @@
-//! What has to be read first for a question: the files that have the name in their text.
+//! Chooses which files to parse first for a question: those that contain the name.
 //!
-//! Searching is a thousand times faster than parsing. What is asked for is in few files mostly, and
-//! a common name is in so many that only the likeliest can be read in time.
+//! Searching is a thousand times faster than parsing. Most names are in few files; a common name is
+//! in so many that only the likeliest can be parsed in time.
 
 use super::{Shared, WAIT_BYTES_MAX, work::Pace};
 use crate::{Question, oracle, source::Root, walk::Found};
@@ -12,10 +12,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long what has the name is read before the answer is given.
+/// How long files with the name are read before the answer.
 const READ_TIME_MAX: Duration = Duration::from_millis(600);
 
-/// Files that are read before it is looked whether the time is over.
+/// Files that are read between two looks at the clock.
 const STEP: usize = 64;
 
 /// Words before a name that is defined.
@@ -56,7 +56,7 @@ impl Shared {
             return;
         }
         let pending: Vec<Found> = self.read_lock().pending().values().cloned().collect();
-        let names = oracle::names_of(question);
+        let names = oracle::names_of(question, self.pool.parser());
         let finders: Vec<Finder<'_>> = names.iter().map(Finder::new).collect();
         let Some(root) = Root::open(&self.root) else { return };
         if finders.is_empty() {
@@ -83,7 +83,7 @@ impl Shared {
     }
 }
 
-/// How likely it is that a text defines a name; none where it does not have it.
+/// How likely it is that a text defines a name; none if it does not have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likely {
     Hardly,
@@ -134,18 +134,18 @@ fn is_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pool;
+    use crate::{InProcess, Pool};
     use std::{fs, sync::Arc};
 
     #[test]
-    fn what_is_asked_for_is_read_before_the_rest() {
+    fn files_with_the_name_are_read_first() {
         let dir = tempfile::tempdir().unwrap();
         let padding = "// something else\n".repeat(4_000);
         for number in 0..40 {
             let text = format!("{padding}pub fn number_{number}() {{ number_7(); }}\n");
             fs::write(dir.path().join(format!("{number}.rs")), text).unwrap();
         }
-        let pool = Arc::new(Pool::open(&dir.path().join("pool")));
+        let pool = Arc::new(Pool::open(&dir.path().join("pool"), Arc::new(InProcess)));
         let shared = Shared::new(dir.path(), &pool);
         shared.look();
         let question = Question { symbol: "number_7", ..Question::default() };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_defines_a_name_is_told_from_what_uses_it() {
+    fn a_definition_is_likelier_than_a_use() {
         let likely = |text: &str| likelihood(text.as_bytes(), &Finder::new("check"));
         for text in ["pub fn check()", "    def check(self)", "x.check()\nstruct check;"] {
             assert_eq!(likely(text), Some(Likely::Probably), "{text}");

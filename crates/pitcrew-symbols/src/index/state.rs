@@ -1,4 +1,4 @@
-//! What is known about a checkout: its files, their symbols, and what has still to be read.
+//! The state of an index: files, their symbols, and the files that are still to be read.
 
 use super::places::Places;
 use crate::{
@@ -32,18 +32,18 @@ pub struct State {
     files: Vec<Option<File>>,
     /// Numbers that no posting has.
     free: Vec<Slot>,
-    /// Numbers of files that are gone; postings may still have them.
+    /// Numbers of removed files; postings may still have them.
     gone: Vec<Slot>,
     by_path: HashMap<Arc<str>, Slot>,
     places: Places,
     table: Table,
-    /// Files that are new or changed and were not read yet. What is known of them does not count.
+    /// New and changed files that are still to be read. Their old symbols do not count.
     pending: BTreeMap<Arc<str>, Found>,
     /// Counts changes.
     pub generation: u64,
-    /// What was found out since it was last saved.
+    /// Whether there are results that are not saved.
     pub unsaved: bool,
-    /// When the folder was last looked through, and how long that took.
+    /// When the folder was last walked, and how long that took.
     pub looked: Option<(Instant, Duration)>,
 }
 
@@ -85,7 +85,7 @@ impl State {
         self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
     }
 
-    /// Whether there is such a file.
+    /// Whether the file of a posting exists.
     pub fn is_live(&self, posting: &Posting) -> bool {
         let is_there = self.places.of(posting.file).is_some();
         is_there && (self.pending.is_empty() || self.file_of(posting).is_some())
@@ -109,7 +109,7 @@ impl State {
         self.files.get(slot as usize)?.as_ref()
     }
 
-    /// Compares what is there with what is known, by stamps alone.
+    /// Compares the files that were found with the state, by stamps alone.
     pub fn found(&mut self, found: Vec<Found>) {
         let mut there = vec![false; self.files.len()];
         let mut pending = BTreeMap::new();
@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// Takes files that were read; those that could not be are gone.
+    /// Adds files that were read; those that could not be are removed.
     pub fn read(&mut self, results: Vec<(Arc<str>, Option<File>)>) {
         for (path, file) in results {
             self.pending.remove(&path);

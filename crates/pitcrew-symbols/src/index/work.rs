@@ -1,11 +1,9 @@
-//! Reads what is new or changed, on as many threads as there are cores.
+//! Reads new and changed files, on as many threads as there are cores.
 
 use super::{Shared, state::File};
 use crate::{
-    Language,
+    Language, Request, Skipped,
     digest::Key,
-    extract::{self, Extracted},
-    on_large_stack,
     pack::Packed,
     pool::Pool,
     source::{Root, Stamp},
@@ -13,7 +11,6 @@ use crate::{
     walk::{Found, walk},
 };
 use std::{
-    panic::catch_unwind,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -22,24 +19,24 @@ use std::{
     time::Instant,
 };
 
-/// Files that are read before what they hold can be asked for.
+/// Files that are read before their symbols are published.
 const CHUNK_FIRST: usize = 256;
 const CHUNK_MAX: usize = 8_192;
 
-/// Stands for a content that is not read.
+/// The key of all files that are too large to be read.
 const TOO_LARGE: Key = Key([0; 16]);
 
-/// Whether questions go first.
+/// Whether questions have priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Somebody waits for this.
+    /// A question waits for this.
     Hurry,
-    /// Nobody waits: whoever asks something has the machine meanwhile.
+    /// Background work, which pauses for questions.
     Behind,
 }
 
 impl Shared {
-    /// The life of the thread behind an index.
+    /// The background thread of an index.
     pub fn work(&self) {
         self.begin();
         loop {
@@ -52,7 +49,7 @@ impl Shared {
         }
     }
 
-    /// Looks through the folder while what is known is read.
+    /// Walks the folder while the last state is loaded.
     fn begin(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
@@ -64,7 +61,7 @@ impl Shared {
         self.compare(found, began);
     }
 
-    /// Takes what was known when the index was last closed. It counts once it was compared.
+    /// Loads the state of the last run. It counts once it was compared.
     fn remember(&self) {
         let leaves = tree::load(&tree::place(self.pool.folder(), &self.root));
         let known = self.pool.get_all(leaves.iter().map(|it| it.key));
@@ -78,13 +75,13 @@ impl Shared {
         });
         let files = files.collect();
         let mut state = self.write();
-        // Somebody who asked at once may have read more already, which is still to be kept.
+        // An early question may have read more files already, which are still to be saved.
         let unsaved = state.unsaved;
         state.read(files);
         state.unsaved = unsaved;
     }
 
-    /// Finds out what is new, changed or gone.
+    /// Finds new, changed and removed files.
     pub fn look(&self) {
         let _one = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
@@ -134,8 +131,8 @@ impl Shared {
         self.write().read(results);
     }
 
-    /// Does something with each of many files, until it is to stop. Each thread has a buffer: memory
-    /// that is given back after each file is swept up by the allocator each time.
+    /// Runs `work` for each file on several threads, until it is to stop. Each thread reuses a
+    /// buffer.
     pub fn side_by_side<T: Send>(
         &self,
         files: &[Found],
@@ -157,19 +154,19 @@ impl Shared {
         let threads_count = self.threads_count.min(files.len());
         std::thread::scope(|scope| {
             for _ in 1..threads_count {
-                scope.spawn(|| on_large_stack(one_thread));
+                scope.spawn(one_thread);
             }
-            if files.len() == 1 { one_thread() } else { on_large_stack(one_thread) }
+            one_thread();
         });
         all.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps what is known for the next start. Where that fails, it is found out again then.
+    /// Saves everything for the next start. If that fails, it is computed again then.
     pub fn save(&self) {
         if !std::mem::take(&mut self.write().unsaved) {
             return;
         }
-        // First the contents: a tree that names more than there is only costs time.
+        // Contents first: a tree that names missing contents only costs time.
         let saved = self.pool.save().and_then(|()| {
             let leaves = self.leaves();
             let place = tree::place(self.pool.folder(), &self.root);
@@ -187,37 +184,36 @@ impl Shared {
     }
 }
 
-/// The symbols of a file as it is now; none where it cannot be read.
+/// The symbols of a file as it is now; none if it cannot be read.
 fn read(root: &Root, pool: &Pool, found: &Found, buffer: &mut Vec<u8>) -> Option<File> {
     let read = root.read(&found.path, buffer)?;
     let language = found.language;
     let (key, packed) = match read.content {
         Some(content) => {
             let key = Key::of(language, content);
-            (key, pool.get_or_parse(key, || whatever_happens(language, content).packed))
+            let request = Request::File { language, content };
+            (key, pool.get_or_parse(key, || pool.parser().parse(&request)))
         }
-        None => (TOO_LARGE, Packed::empty()),
+        None => (TOO_LARGE, Packed::skipped(Skipped::TooLarge)),
     };
     let (path, stamp) = (found.path.clone(), read.stamp);
-    Some(File { path, language, stamp, settled: stamp.is_settled(), key, packed })
-}
-
-/// Nothing in one file may keep the others from being read.
-pub fn whatever_happens(language: Language, content: &[u8]) -> Extracted {
-    catch_unwind(|| extract::packed(language, content))
-        .unwrap_or_else(|_| Extracted::broken(language))
+    // Without a parser the file is tried again at the next look.
+    let settled = stamp.is_settled() && packed.why_skipped() != Some(Skipped::NoParser);
+    Some(File { path, language, stamp, settled, key, packed })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InProcess;
     use std::fs;
 
     #[test]
-    fn what_was_read_before_the_thread_behind_began_is_kept_too() {
+    fn files_read_before_the_background_thread_starts_are_saved() {
         let (root, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(root.path().join("a.rs"), "pub fn gate() {}\n").unwrap();
-        let shared = Shared::new(root.path(), &Arc::new(Pool::open(kept.path())));
+        let shared =
+            Shared::new(root.path(), &Arc::new(Pool::open(kept.path(), Arc::new(InProcess))));
         shared.look();
         shared.catch_up(Pace::Hurry);
         shared.begin();

@@ -1,4 +1,4 @@
-//! Answers that were given, as long as no file has changed.
+//! Caches answers until a file changes.
 
 use super::{Answer, Question};
 use std::{
@@ -13,7 +13,7 @@ pub struct Answers {
     generation: u64,
     hasher: RandomState,
     known: HashMap<u64, Given>,
-    /// The oldest first. They go one by one: nobody has to wait until all of them are gone.
+    /// The oldest first. They are dropped one by one, so that no question waits for all of them.
     order: VecDeque<u64>,
 }
 
@@ -72,7 +72,7 @@ mod tests {
         Question { symbol, ..Question::default() }
     }
 
-    fn told(text: &str) -> Answer {
+    fn answered(text: &str) -> Answer {
         Answer { text: text.to_owned(), ..Answer::default() }
     }
 
@@ -81,18 +81,18 @@ mod tests {
         let mut answers = Answers::default();
         let names: Vec<String> = (0..=ANSWERS_MAX).map(|it| it.to_string()).collect();
         for name in &names {
-            answers.put(&ask(name), 1, &told(name));
-            answers.put(&ask(name), 1, &told(name));
+            answers.put(&ask(name), 1, &answered(name));
+            answers.put(&ask(name), 1, &answered(name));
         }
         assert_eq!(answers.get(&ask("0"), 1), None);
         for name in &names[1..] {
-            assert_eq!(answers.get(&ask(name), 1), Some(told(name)));
+            assert_eq!(answers.get(&ask(name), 1), Some(answered(name)));
         }
         let elsewhere = Question { from: Some("a.rs"), ..ask("1") };
         assert_eq!(answers.get(&elsewhere, 1), None, "it is another question");
         assert_eq!(answers.get(&ask("1"), 2), None, "a file has changed");
-        answers.put(&ask("1"), 2, &told("new"));
+        answers.put(&ask("1"), 2, &answered("new"));
         assert_eq!(answers.get(&ask("2"), 2), None);
-        assert_eq!(answers.get(&ask("1"), 2), Some(told("new")));
+        assert_eq!(answers.get(&ask("1"), 2), Some(answered("new")));
     }
 }

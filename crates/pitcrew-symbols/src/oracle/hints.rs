@@ -1,6 +1,6 @@
-//! What the surroundings of a question say about where its answer is.
+//! Hints from the context of a question: imports, paths, the language of the caller.
 //!
-//! Paths are compared by whole parts: `ui` is no part of `build`.
+//! Paths are compared by whole components: `ui` does not match `build`.
 
 use super::{Question, names};
 use crate::{Import, Language};
@@ -12,9 +12,9 @@ pub struct Hints {
     pub modules: Vec<Vec<String>>,
     /// Files, without their extension, that an import leads to from where it stands.
     pub files: Vec<String>,
-    /// Where whoever asks is.
+    /// Where the caller is.
     pub from: Vec<Vec<String>>,
-    /// What whoever asks writes.
+    /// The language of the caller.
     pub language: Option<Language>,
 }
 
@@ -61,7 +61,7 @@ impl Hints {
         self.modules.is_empty() && self.files.is_empty() && self.from.is_empty()
     }
 
-    /// How well a file fits; 0 where nothing speaks for it.
+    /// How well a file fits; 0 if nothing speaks for it.
     pub fn score(&self, path: &str) -> usize {
         if self.modules.is_empty() && self.files.is_empty() {
             return 0;
@@ -78,12 +78,12 @@ impl Hints {
         self.modules.iter().map(|it| fits(it, bare)).max().unwrap_or_default()
     }
 
-    /// Whether a file can be used by whoever asks as it is.
+    /// Whether the caller can use a file of this language directly.
     pub fn is_kin(&self, language: Language) -> bool {
         self.language.is_some_and(|it| family(it) == family(language))
     }
 
-    /// How many folders a file shares with whoever asks.
+    /// How many folders a file shares with the caller.
     pub fn nearness(&self, path: &str) -> usize {
         self.from.iter().map(|it| shared(it, path)).max().unwrap_or_default()
     }

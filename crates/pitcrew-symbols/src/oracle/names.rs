@@ -1,4 +1,4 @@
-//! What a name means that somebody writes: `a::b`, `Type.method`, `path:name`.
+//! Parses names in questions: `a::b`, `Type.method`, `path:name`.
 
 use crate::Language;
 use std::{borrow::Cow, path::Path};
@@ -9,14 +9,14 @@ pub struct Wanted {
     pub name: String,
     /// What stands before it, outermost first.
     pub qualifiers: Vec<String>,
-    /// The file or folder that it must be in, or the end of its path; empty where it may be anywhere.
+    /// The file or folder that it must be in, or the end of its path; empty if it may be anywhere.
     pub path: String,
 }
 
-/// Words for the place where somebody is, which name no module.
+/// Words for the current place, which name no module.
 const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
 
-/// None where the text names nothing.
+/// None if the text names nothing.
 pub fn parse(text: &str) -> Option<Wanted> {
     let text = unescaped(undressed(text));
     let (path, rest) = with_path(&text);

@@ -1,17 +1,17 @@
-//! Names that may have been meant.
+//! Finds similar names.
 //!
-//! Every name is looked at once, most of them only by what they are made of, so the time is bounded
-//! by the number of names.
+//! Every name is compared once, most of them only by their letters, so the time is bounded by the
+//! number of names.
 
 use super::question::Asked;
 use crate::{digest::Shape, index::State};
 use std::collections::BTreeSet;
 
-/// Names that are told.
+/// Names in one answer.
 const NEAREST_MAX: usize = 5;
 /// A name that holds the one asked for may be longer by so much.
 const LONGER_MAX: usize = 16;
-/// Nobody misspells a longer name and nothing else.
+/// Longer names are not compared.
 const NAME_BYTES_MAX: usize = Shape::LENGTH_MAX;
 /// What contains the name comes after what is spelt almost like it.
 const CONTAINS: usize = 2;
@@ -66,7 +66,7 @@ impl Spelling {
         length > own && length <= own + LONGER_MAX && self.shape.may_be_in(other)
     }
 
-    /// How far a name is; none where it is too far.
+    /// How far a name is; none if it is too far.
     fn distance(&self, name: &str) -> Option<usize> {
         let name = name.to_ascii_lowercase().into_bytes();
         let spelt = changes(&self.folded, &name, self.changes_max);
@@ -82,7 +82,7 @@ impl Spelling {
     }
 }
 
-/// How many letters must be changed, added, left out or swapped; none where it is more than `max`.
+/// How many letters must be changed, added, left out or swapped; none if it is more than `max`.
 fn changes(a: &[u8], b: &[u8], max: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > max || b.len() > NAME_BYTES_MAX {
         return None;

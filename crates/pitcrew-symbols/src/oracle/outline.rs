@@ -1,9 +1,8 @@
-//! What a file has in it: one line for each symbol.
+//! Outlines a file: one line for each symbol.
 
 use super::text::OneLine;
 use crate::{
-    FileSymbols, Language, Skipped, Symbol,
-    index::whatever_happens,
+    FileSymbols, Language, Parsed, Parser, Request, Skipped, Symbol,
     source::{Read, Root},
 };
 use std::{cmp::Reverse, fmt::Write as _, path::Path};
@@ -14,31 +13,43 @@ const LINES_MAX: usize = 500;
 /// What a file of a checkout defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// None where it is no source.
+    /// None if it is no source.
     pub language: Option<Language>,
     /// In the order of the file.
     pub symbols: Vec<Symbol>,
-    /// For whoever asked.
+    /// Why there are no symbols, where the file is not indexed.
+    pub skipped: Option<Skipped>,
+    /// For the caller.
     pub text: String,
 }
 
-/// None where there is no such file below the root.
-pub fn outline(root: &Path, path: &str) -> Option<Outline> {
+/// None if there is no such file below the root.
+pub fn outline(root: &Path, path: &str, parser: &dyn Parser) -> Option<Outline> {
+    outline_with(root, path, |language, content| parser.parse(&Request::File { language, content }))
+}
+
+/// The same with a function that parses.
+pub fn outline_with(
+    root: &Path,
+    path: &str,
+    parse: impl FnOnce(Language, &[u8]) -> Parsed,
+) -> Option<Outline> {
     let mut buffer = Vec::new();
     let read = Root::open(root)?.read(path, &mut buffer)?;
     let language = Language::of(Path::new(path));
     let path = OneLine(path);
     let (Some(language), Some(content)) = (language, read.content) else {
         let text = no_source(path, &read, language);
-        return Some(Outline { language, symbols: Vec::new(), text });
+        let skipped = language.map(|_| Skipped::TooLarge);
+        return Some(Outline { language, symbols: Vec::new(), skipped, text });
     };
-    let mut file = FileSymbols::from(whatever_happens(language, content));
+    let mut file = FileSymbols::from(parse(language, content));
     file.symbols.sort_by_key(|it| (it.lines.0, Reverse(it.lines.1)));
     let (count, language_name) = (lines_count(content), language.name());
     let noun = if count == 1 { "line" } else { "lines" };
     let title = format!("{path} ({language_name}, {count} {noun})\n");
     let text = title + &lines(&file);
-    Some(Outline { language: Some(language), symbols: file.symbols, text })
+    Some(Outline { language: Some(language), symbols: file.symbols, skipped: file.skipped, text })
 }
 
 fn lines(file: &FileSymbols) -> String {
@@ -49,13 +60,14 @@ fn lines(file: &FileSymbols) -> String {
     if file.symbols.len() > LINES_MAX {
         let _ = writeln!(text, "and {} more", file.symbols.len() - LINES_MAX);
     }
-    text.push_str(match (file.skipped, file.broken) {
-        (Some(Skipped::TooLarge), _) => "it is too large to be read\n",
-        (Some(Skipped::TooSlow), _) => "it takes too long to be read\n",
-        (None, true) => "parts of it cannot be understood\n",
-        (None, false) if file.symbols.is_empty() => "it defines nothing\n",
-        (None, false) => "",
-    });
+    match (file.skipped, file.broken) {
+        (Some(why), _) => {
+            let _ = writeln!(text, "it is not indexed: {}", why.reason());
+        }
+        (None, true) => text.push_str("parts of it cannot be understood\n"),
+        (None, false) if file.symbols.is_empty() => text.push_str("it defines nothing\n"),
+        (None, false) => {}
+    }
     text
 }
 

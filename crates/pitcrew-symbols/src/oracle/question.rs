@@ -1,11 +1,11 @@
-//! What a question asks for.
+//! Parses questions.
 
 use super::{
     Question,
     hints::Hints,
     names::{self, Wanted},
 };
-use crate::{Import, Language};
+use crate::{Import, Language, Parser, parser};
 use std::path::Path;
 
 /// A question as it is looked up.
@@ -18,6 +18,8 @@ pub struct Asked {
 
 /// More of a question or its context are not read.
 const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Imports that are parsed of one context.
+const IMPORTS_MAX: usize = 64;
 /// Names that are taken from one question.
 const NAMES_MAX: usize = 8;
 /// Words of a sentence that name nothing.
@@ -68,17 +70,18 @@ const FILLERS: &[&str] = &[
 ];
 
 impl Asked {
-    /// `of_asker` is what the file imports that the question comes from.
-    pub fn new(question: &Question<'_>, of_asker: Vec<Import>) -> Self {
+    /// `of_asker` are the imports of the file that the question comes from.
+    pub fn new(question: &Question<'_>, of_asker: Vec<Import>, parser: &dyn Parser) -> Self {
         let symbol = cut(question.symbol);
         let context = cut(question.context);
         let question = Question { symbol, context, from: question.from };
         let languages = languages(question.from);
-        let mut imports: Vec<Import> =
-            context.lines().filter_map(|it| import_of(it, &languages)).collect();
+        let import_of = |line| import_of(parser, &languages, line);
+        let quoted = context.lines().filter(|it| looks_like_import(it)).take(IMPORTS_MAX);
+        let mut imports: Vec<Import> = quoted.filter_map(import_of).collect();
         let quoted_count = imports.len();
         imports.extend(of_asker);
-        let wanted = match import_of(symbol, &languages) {
+        let wanted = match import_of(symbol) {
             Some(import) => {
                 let wanted = imported(&import);
                 imports.insert(quoted_count, import);
@@ -105,35 +108,34 @@ fn cut(text: &str) -> &str {
     text[..end].trim()
 }
 
-/// That of whoever asks first.
+/// All languages, that of the caller first.
 fn languages(from: Option<&str>) -> Vec<Language> {
     let own = from.and_then(|it| Language::of(Path::new(it)));
     let others = Language::ALL.iter().copied().filter(|it| Some(*it) != own);
     own.into_iter().chain(others).collect()
 }
 
-/// Sentences may begin like imports; those are no sentences.
-fn import_of(line: &str, languages: &[Language]) -> Option<Import> {
-    let line = line.trim().trim_matches('`');
+/// Whether a line is worth being parsed as an import. Sentences may begin like one.
+fn looks_like_import(line: &str) -> bool {
+    let line = unquoted(line);
     let begins = |it: &str| {
         line.strip_prefix(it).is_some_and(|it| it.starts_with([' ', '\t', '{', '"', '<', '*']))
     };
-    let looks = (begins("use") || begins("pub use")) && line.contains([':', ';', '\\'])
+    (begins("use") || begins("pub use")) && line.contains([':', ';', '\\'])
         || begins("from") && line.contains(" import ")
         || begins("import")
         || begins("export") && line.contains(" from ")
         || begins("#include")
         || begins("using") && line.ends_with(';')
-        || line.contains("require(");
-    if !looks {
-        return None;
-    }
-    let ended = format!("{};", line.trim_end_matches(';'));
-    let understood = |language: &Language| {
-        let found = language.import_of(line).or_else(|| language.import_of(&ended))?;
-        (!found.module.trim().is_empty()).then_some(found)
-    };
-    languages.iter().find_map(understood)
+        || line.contains("require(")
+}
+
+fn import_of(parser: &dyn Parser, languages: &[Language], line: &str) -> Option<Import> {
+    looks_like_import(line).then(|| parser::import_of(parser, languages, unquoted(line)))?
+}
+
+fn unquoted(line: &str) -> &str {
+    line.trim().trim_matches('`')
 }
 
 /// The names that an import brings; the last part of the module where it names none.
@@ -202,9 +204,10 @@ fn all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Wanted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::InProcess;
 
     fn first(symbol: &str, context: &str) -> String {
-        let asked = Asked::new(&Question { symbol, context, from: None }, Vec::new());
+        let asked = Asked::new(&Question { symbol, context, from: None }, Vec::new(), &InProcess);
         let first = asked.wanted.first().cloned().unwrap_or_default();
         let names: Vec<String> = first
             .iter()
@@ -226,16 +229,16 @@ mod tests {
     }
 
     #[test]
-    fn an_import_asks_for_what_it_brings() {
+    fn an_import_asks_for_the_imported_names() {
         assert_eq!(first("use core::auth::AuthValidator;", ""), "AuthValidator");
         assert_eq!(first("use core::auth::AuthValidator", ""), "AuthValidator");
         let question = Question { symbol: "use core::auth::Gate;", ..Question::default() };
-        let asked = Asked::new(&question, Vec::new());
+        let asked = Asked::new(&question, Vec::new(), &InProcess);
         assert_eq!(asked.hints.modules, [["core", "auth"]]);
     }
 
     #[test]
-    fn what_was_renamed_is_looked_for_under_its_own_name() {
+    fn a_renamed_import_is_looked_up_by_its_original_name() {
         assert_eq!(first("V", "use core::auth::Validator as V;"), "Validator");
     }
 
@@ -245,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_for_by_nothing() {
-        assert!(Asked::new(&Question::default(), Vec::new()).wanted.is_empty());
+    fn an_empty_question_has_no_names() {
+        assert!(Asked::new(&Question::default(), Vec::new(), &InProcess).wanted.is_empty());
         let question = Question { symbol: "?!", ..Question::default() };
-        assert!(Asked::new(&question, Vec::new()).wanted.is_empty());
+        assert!(Asked::new(&question, Vec::new(), &InProcess).wanted.is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! Which of the symbols of a name are meant, best first.
+//! Ranks the symbols of a name, best first.
 //!
-//! By what stands before the name, by the import context, by the language and the nearness of
-//! whoever asks, then by visibility, definition before declaration, and the shorter path. The order is always the same.
+//! By qualifiers, imports, the language of the caller and the distance to it, then by visibility,
+//! definition before declaration, and the shorter path. The order is deterministic.
 
 use super::{
     MATCHES_MAX,
@@ -51,7 +51,7 @@ struct Worth {
     rank: u8,
 }
 
-/// The best symbols for each of several names, told side by side.
+/// The best symbols for each of several names, side by side.
 pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matches<'a> {
     let each: Vec<Vec<Hit<'a>>> = wanted.iter().map(|it| ordered(state, it, hints)).collect();
     let all_count: usize =
@@ -60,8 +60,8 @@ pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matche
     let mut best: Vec<Hit<'a>> = Vec::new();
     for found in each {
         for hit in found.into_iter().take(share) {
-            let told = |it: &Hit<'_>| it.file.path == hit.file.path && it.index == hit.index;
-            if !best.iter().any(told) {
+            let is_same = |it: &Hit<'_>| it.file.path == hit.file.path && it.index == hit.index;
+            if !best.iter().any(is_same) {
                 best.push(hit);
             }
         }
@@ -113,7 +113,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
         (a.0, a.1.len(), a.1, place(&a.2)).cmp(&(b.0, b.1.len(), b.1, place(&b.2)))
     });
     let mut found: Vec<Hit<'a>> = found.into_iter().map(|it| it.2).collect();
-    // Reading a symbol costs more than all the rest: only what may be told is looked at.
+    // Unpacking a symbol is the expensive part: only candidates for the answer are unpacked.
     let mut told_count = 0;
     found.retain(|it| {
         let is_it = told_count == MATCHES_MAX || it.is_called(&wanted.name);
@@ -144,7 +144,7 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     best(state, max, all.filter_map(|it| Some((scout.guess(it)?, it))))
 }
 
-/// The first of a run, with all that nothing but their path tells from the last of them.
+/// The first of a run, with all that differ from the last of them only by path.
 fn first<'a>(state: &State, run: &'a [Posting]) -> impl Iterator<Item = &'a Posting> {
     let live = run.iter().filter(|it| state.is_live(it));
     let (mut count, mut last) = (0, None);

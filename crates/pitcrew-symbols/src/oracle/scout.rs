@@ -1,7 +1,7 @@
-//! Guesses what a symbol is worth without reading it, for names that thousands have.
+//! Estimates the rank of a symbol without unpacking it, for names that thousands of symbols share.
 //!
-//! A path is read only where a name is in it that speaks for it. What comes first by this is
-//! compared in full afterwards.
+//! A path is read only if it contains a relevant name. The best candidates are compared in full
+//! afterwards.
 
 use super::{
     hints::{Hints, without_extension},
@@ -15,12 +15,12 @@ use crate::{
 };
 use std::cell::Cell;
 
-/// Better ones are smaller.
+/// Smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess(u64);
 
 impl Guess {
-    /// Where nothing is known about who asks.
+    /// Without hints about the caller.
     pub fn of_rank(posting: &Posting) -> Self {
         OfFile(0).guess(posting)
     }
@@ -48,17 +48,17 @@ impl OfFile {
 pub struct Scout<'a> {
     state: &'a State,
     hints: &'a Hints,
-    /// What the path must have; empty where it may be any.
+    /// What the path must have; empty if it may be any.
     path: &'a str,
     of_path: Names,
     qualifiers: Names,
     hinting: Names,
-    /// For each language, whether whoever asks can use its files.
+    /// For each language, whether the caller can use its files.
     kin: Vec<bool>,
     view: View,
-    /// The files of whoever asks.
+    /// The files of the caller.
     own: Vec<Slot>,
-    /// The last one that was looked at: symbols of one file mostly come one after the other.
+    /// The last file and its guess: symbols of one file are mostly adjacent.
     last: Cell<Option<(Slot, Option<OfFile>)>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Scout<'a> {
         Self { state, hints, path, of_path, qualifiers, hinting, kin, view, own, last }
     }
 
-    /// None where it cannot be meant.
+    /// None if it cannot match.
     pub fn guess(&self, posting: &Posting) -> Option<Guess> {
         let of_file = match self.last.get() {
             Some((file, known)) if file == posting.file => known,
@@ -119,7 +119,7 @@ mod tests {
     use crate::digest::Shape;
 
     #[test]
-    fn what_counts_more_comes_first() {
+    fn guesses_are_ordered_by_weight() {
         let shape = Shape::of("gate");
         let of = |rank, path_length| Posting {
             name: 0,

@@ -1,7 +1,7 @@
-//! Answers in words, for people and for agents.
+//! Renders answers as text, for people and for agents.
 
 use super::{
-    Answer, Match,
+    Answer, Match, SkippedFile,
     rank::{Hit, Matches},
 };
 use crate::{Kind, Symbol, index::State};
@@ -9,6 +9,8 @@ use std::fmt::{self, Write as _};
 
 /// Fields, variants, parameters and methods of the best match, and of the others.
 const MEMBERS_MAX: (usize, usize) = (40, 8);
+/// Files that are not indexed, named in one answer.
+const SKIPPED_MAX: usize = 4;
 /// Of one line.
 const LINE_BYTES_MAX: usize = 400;
 /// Of all lines about one match.
@@ -33,18 +35,31 @@ pub fn found(state: &State, found: &Matches<'_>) -> Answer {
     }
     let read = matches.first().map_or(0, |it| it.file_bytes);
     let bytes_saved = read.saturating_sub(text.len() as u64);
-    Answer { matches, more_count: found.more_count, text, nearest: Vec::new(), bytes_saved }
+    Answer { matches, more_count: found.more_count, text, bytes_saved, ..Answer::default() }
 }
 
-/// Says that nothing has this name, with the nearest names.
-pub fn not_found(symbol: &str, nearest: Vec<String>) -> Answer {
+/// Says that nothing has this name, with the nearest names and the files that are not indexed.
+pub fn not_found(symbol: &str, nearest: Vec<String>, skipped: Vec<SkippedFile>) -> Answer {
     let symbol = OneLine(symbol);
     let mut text =
         format!("Symbol '{symbol}' not found in workspace symbol tree or active agents.\n");
     if !nearest.is_empty() {
         let _ = writeln!(text, "Nearest names: {}", nearest.join(", "));
     }
-    Answer { text, nearest, ..Answer::default() }
+    text.push_str(&not_indexed(&skipped));
+    Answer { text, nearest, skipped, ..Answer::default() }
+}
+
+/// Lines about files that are not indexed.
+pub fn not_indexed(files: &[SkippedFile]) -> String {
+    let mut text = String::new();
+    for file in files.iter().take(SKIPPED_MAX) {
+        let _ = writeln!(text, "Not indexed: {}: {}", OneLine(&file.path), file.why.reason());
+    }
+    if files.len() > SKIPPED_MAX {
+        let _ = writeln!(text, "Not indexed: {} more files", files.len() - SKIPPED_MAX);
+    }
+    text
 }
 
 fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usize) {

@@ -1,8 +1,8 @@
-//! From definitions to bytes, file by file.
+//! Packs definitions into bytes, file by file.
 
 use super::{
-    CALLABLE_BIT, Entry, HEADER_BYTES, Packed, SYMBOLS_PER_FILE_MAX, number_of,
-    number_of_visibility,
+    BROKEN, CALLABLE_BIT, Entry, HEADER_BYTES, IMPORTS_AT, Packed, SYMBOLS_PER_FILE_MAX, WHOLE,
+    number_of, number_of_visibility,
 };
 use crate::{
     Import, Kind, Visibility,
@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct Packing {
     /// Where each symbol begins, and whether it is callable in its highest bit.
     places: Vec<u32>,
-    /// What each symbol stands in, by the order in which containers came; 0 where that is nothing.
+    /// What each symbol stands in, by the order in which containers came; 0 if that is nothing.
     owners: Vec<u16>,
     containers: BTreeMap<Box<str>, u16>,
     /// The one that came last.
@@ -102,7 +102,7 @@ impl Packing {
     }
 
     /// What was found, in a part of this thread's block. The next file begins with nothing.
-    pub fn finish(&mut self) -> Packed {
+    pub fn finish(&mut self, is_broken: bool) -> Packed {
         let Self { head, symbols, imports, .. } = self;
         let (symbols_count, containers_count) = (self.places.len(), self.containers.len());
         let base = HEADER_BYTES + (symbols_count + containers_count) * 4 + symbols_count * 2;
@@ -110,6 +110,7 @@ impl Packing {
         head.fixed(short(symbols_count));
         head.fixed(short(containers_count));
         head.fixed(0);
+        head.fixed(u32::from(if is_broken { BROKEN } else { WHOLE }));
         for place in self.places.drain(..) {
             head.fixed(place + short(base));
         }
@@ -123,7 +124,7 @@ impl Packing {
             head.bytes.extend_from_slice(&u16::to_le_bytes(numbers[usize::from(came)]));
         }
         let imports_at = short(base + symbols.bytes.len());
-        head.bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&imports_at.to_le_bytes());
+        head.bytes[IMPORTS_AT..IMPORTS_AT + 4].copy_from_slice(&imports_at.to_le_bytes());
         symbols.count(std::mem::take(&mut self.imports_count));
         let parts = [&head.bytes, &symbols.bytes, &imports.bytes];
         let bytes_count = parts.iter().map(|it| it.len()).sum();

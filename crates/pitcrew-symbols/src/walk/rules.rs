@@ -1,4 +1,4 @@
-//! What git ignores in a folder and below it.
+//! The ignore rules of git for a folder.
 
 use super::{Entries, Folder};
 use crate::source::Root;
@@ -17,12 +17,12 @@ pub struct Rules {
     outer: Option<Arc<Rules>>,
     /// Of its `.gitignore`.
     shared: Option<Gitignore>,
-    /// Of the repository that it is the root of, which nobody else sees.
+    /// Rules of `.git/info/exclude`, for the folder that is the root of a repository.
     private: Option<Gitignore>,
 }
 
 impl Rules {
-    /// None where the folder has no rules of its own.
+    /// None if the folder has no rules of its own.
     pub(super) fn read(
         place: &Path,
         root: &Root,
@@ -60,7 +60,7 @@ fn parsed(folder: &str, content: &[u8]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     let text = String::from_utf8_lossy(content);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that nobody understands says nothing.
+        // A malformed line is ignored.
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|it| !it.is_empty())
@@ -78,7 +78,7 @@ fn of_worktree(folder: &Path) -> Option<Vec<u8>> {
     regular(&common.join("info/exclude"))
 }
 
-/// Larger ones are no rules.
+/// Larger files are ignored.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 fn regular(path: &Path) -> Option<Vec<u8>> {

@@ -99,7 +99,7 @@ fn an_answer_dies_with_an_edit() {
 
 /// S0-039, S0-051
 #[test]
-fn what_is_not_there_is_said_with_the_nearest_names() {
+fn a_missing_name_is_answered_with_the_nearest() {
     let tree = tree();
     let index = tree.index();
     let answer = asked(&index, "AuthValidater");
@@ -121,7 +121,7 @@ fn what_is_not_there_is_said_with_the_nearest_names() {
 }
 
 #[test]
-fn of_many_a_handful_is_told_and_the_rest_counted() {
+fn the_best_matches_are_shown_and_the_rest_counted() {
     let files: Vec<(String, String)> =
         (0..700).map(|it| (format!("d{it}/x.rs"), format!("pub fn new() -> u{it} {{}}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
@@ -138,7 +138,7 @@ fn of_many_a_handful_is_told_and_the_rest_counted() {
 }
 
 #[test]
-fn of_very_many_the_one_that_is_meant_comes_first() {
+fn the_best_of_very_many_matches_comes_first() {
     let tree = Tree::new(&[]);
     for number in 0..150 {
         let text = "pub fn open() {}\npub struct Gate;\n";
@@ -168,7 +168,7 @@ fn of_very_many_the_one_that_is_meant_comes_first() {
 
 /// However the files were read, and whatever was asked or changed before.
 #[test]
-fn of_very_many_that_nothing_tells_apart_the_path_does() {
+fn equal_matches_are_ordered_by_path() {
     let tree = Tree::new(&[]);
     let write = |number: usize, text: &str| {
         tree.write(&format!("parts/{number:03}/x.rs"), text);
@@ -177,19 +177,19 @@ fn of_very_many_that_nothing_tells_apart_the_path_does() {
         write(number, "pub fn other() {}\npub fn open() {}\n");
     }
     let index = tree.index();
-    let told = |from: Option<&str>| {
+    let parts = |from: Option<&str>| {
         let question = Question { symbol: "open", from, ..Question::default() };
         let answer = index.query(&question);
         answer.matches.into_iter().map(|it| it.path[6..9].to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(told(None), ["100", "101", "102", "103", "104"]);
+    assert_eq!(parts(None), ["100", "101", "102", "103", "104"]);
     // What is read again gets another place in the index.
     write(101, "pub fn open(again: bool) {}\n");
     write(99, "pub fn open() {}\n");
     index.refresh();
-    assert_eq!(told(None), ["099", "100", "101", "102", "103"]);
-    assert_eq!(told(Some("parts/250/x.rs")), ["250", "099", "100", "101", "102"]);
-    assert_eq!(told(Some("parts/new.rs")), ["099", "100", "101", "102", "103"]);
+    assert_eq!(parts(None), ["099", "100", "101", "102", "103"]);
+    assert_eq!(parts(Some("parts/250/x.rs")), ["250", "099", "100", "101", "102"]);
+    assert_eq!(parts(Some("parts/new.rs")), ["099", "100", "101", "102", "103"]);
 }
 
 #[test]

@@ -103,8 +103,10 @@ fn many_changes_leave_the_same_as_a_new_index() {
         }
         index.refresh();
     }
-    let fresh =
-        Index::open(tree.root.path(), &Arc::new(Pool::open(&tree.kept.path().join("other"))));
+    let fresh = Index::open(
+        tree.root.path(),
+        &Arc::new(Pool::open(&tree.kept.path().join("other"), Arc::new(InProcess))),
+    );
     fresh.refresh();
     assert_eq!(index.size().symbols_count, fresh.size().symbols_count);
     for symbol in ["f29", "f28", "f27", "g0", "g1", "g2", "g7"] {

@@ -1,7 +1,11 @@
-//! What is known outlives the process, and is shared between checkouts.
+//! The cache outlives the process, and is shared between checkouts.
 
 use super::*;
-use std::path::PathBuf;
+use pitcrew_symbols::{Parsed, Parser, Request, Skipped, SkippedFile};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 const FILES: &[(&str, &str)] =
     &[("a.rs", "pub fn gate() {}\n"), ("b/c.rs", "pub struct Door { pub key: u32 }\n")];
@@ -92,7 +96,55 @@ fn torn_and_foreign_files_are_replaced() {
 fn a_folder_that_cannot_be_written_is_no_error() {
     let tree = Tree::new(FILES);
     fs::write(tree.kept.path().join("file"), "x").unwrap();
-    let pool = Arc::new(Pool::open(&tree.kept.path().join("file/below")));
+    let pool = Arc::new(Pool::open(&tree.kept.path().join("file/below"), Arc::new(InProcess)));
     let index = Index::open(tree.root.path(), &pool);
     assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+}
+
+/// Kills its process on one file, as a source may.
+#[derive(Debug, Default)]
+struct Dying {
+    asked_count: AtomicUsize,
+    why: Option<Skipped>,
+}
+
+impl Parser for Dying {
+    fn parse(&self, request: &Request<'_>) -> Parsed {
+        let is_hostile =
+            matches!(request, Request::File { content, .. } if content.starts_with(b"hostile"));
+        match self.why {
+            Some(why) if is_hostile => {
+                self.asked_count.fetch_add(1, Ordering::Relaxed);
+                Parsed::skipped(request.language(), why)
+            }
+            Some(_) | None => InProcess.parse(request),
+        }
+    }
+}
+
+/// How often a hostile source is parsed by two runs, each with a question and an outline.
+fn tries(why: Skipped) -> usize {
+    let tree = Tree::new(FILES);
+    tree.write("hostile.rs", "hostile");
+    let parser = Arc::new(Dying { why: Some(why), ..Dying::default() });
+    for _ in 0..2 {
+        let pool = Arc::new(Pool::open(tree.kept.path(), parser.clone()));
+        let index = Index::open(tree.root.path(), &pool);
+        assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
+        let answer = asked(&index, "nowhere");
+        let skipped = SkippedFile { path: "hostile.rs".into(), why };
+        assert_eq!(answer.skipped, [skipped], "{answer:?}");
+        let line = format!("Not indexed: hostile.rs: {}\n", why.reason());
+        assert!(answer.text.ends_with(&line), "{answer:?}");
+        let outline = index.outline("hostile.rs").expect("it is there");
+        assert!(outline.ends_with(&format!("it is not indexed: {}\n", why.reason())), "{outline}");
+    }
+    parser.asked_count.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_source_that_kills_its_parser_is_not_tried_again() {
+    assert_eq!(tries(Skipped::TooMuchMemory), 1, "it is in the file");
+    assert_eq!(tries(Skipped::Killed), 2, "it is remembered by each run");
+    assert!(tries(Skipped::NoParser) >= 4, "it says nothing about the source");
 }

@@ -4,7 +4,7 @@ mod follow;
 mod keep;
 mod ask;
 
-use pitcrew_symbols::{Answer, Index, Pool, Question};
+use pitcrew_symbols::{Answer, InProcess, Index, Pool, Question};
 use std::{fs, path::Path, sync::Arc};
 use tempfile::TempDir;
 
@@ -35,7 +35,7 @@ impl Tree {
     }
 
     fn pool(&self) -> Arc<Pool> {
-        Arc::new(Pool::open(self.kept.path()))
+        Arc::new(Pool::open(self.kept.path(), Arc::new(InProcess)))
     }
 
     fn index(&self) -> Index {

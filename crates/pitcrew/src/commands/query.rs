@@ -10,7 +10,10 @@ use pitcrew_api::{
     paths::{self, BoardQuery},
 };
 use pitcrew_model::RepoPath;
-use pitcrew_symbols::{Answer, Index, Match, Pool, Question, Symbol, Visibility};
+use pitcrew_runtime::Parsers;
+use pitcrew_symbols::{
+    Answer, Index, Match, Pool, Question, SkippedFile, Symbol, Visibility, not_indexed,
+};
 use pitcrew_views::plain;
 use serde_json::{Value, json};
 use std::{
@@ -25,7 +28,8 @@ pub async fn run(args: QueryArgs, output: Output) -> CommandResult {
     };
     // Without a cache folder, the index is built again next time.
     workspace.make_dirs().ok();
-    let index = Index::open(&root, &Arc::new(Pool::open(&workspace.dirs.symbols())));
+    let pool = Pool::open(&workspace.dirs.symbols(), Arc::new(parsers()?));
+    let index = Index::open(&root, &Arc::new(pool));
     let (symbol, context) = (args.symbol.as_str(), args.context.as_str());
     let answer = index.query(&Question { symbol, context, from: from.as_deref() });
     let found = !answer.matches.is_empty();
@@ -68,6 +72,8 @@ fn of_working_tree() -> Result<(Workspace, PathBuf, Option<String>), Report> {
 fn not_found(answer: &Answer) -> Report {
     let message = answer.text.lines().next().unwrap_or_default();
     let report = Report::new(Exit::Failure, message);
+    let skipped = not_indexed(&answer.skipped);
+    let report = if skipped.is_empty() { report } else { report.because(skipped.trim_end()) };
     if answer.nearest.is_empty() {
         return report.help("`pitcrew symbols FILE` lists what a file defines");
     }
@@ -76,11 +82,14 @@ fn not_found(answer: &Answer) -> Report {
 
 fn as_json(symbol: &str, answer: &Answer) -> Value {
     let matches: Vec<Value> = answer.matches.iter().map(match_as_json).collect();
+    let skipped = |it: &SkippedFile| json!({"path": it.path, "reason": it.why.word()});
+    let skipped: Vec<Value> = answer.skipped.iter().map(skipped).collect();
     json!({
         "symbol": symbol,
         "matches": matches,
         "more_count": answer.more_count,
         "nearest": answer.nearest,
+        "skipped": skipped,
         "bytes_saved": answer.bytes_saved,
         "text": answer.text,
     })
@@ -114,6 +123,14 @@ pub fn symbol_as_json(symbol: &Symbol) -> Value {
         "first_line": symbol.lines.0,
         "last_line": symbol.lines.1,
     })
+}
+
+/// Parses in processes of our own program.
+pub fn parsers() -> Result<Parsers, Report> {
+    let program = std::env::current_exe().map_err(|error| {
+        Report::new(Exit::Failure, "failed to find our own program").because(error.to_string())
+    })?;
+    Ok(Parsers::new(&program))
 }
 
 /// The path of a file relative to the root of the repository.

@@ -4,6 +4,7 @@ mod support;
 mod demo;
 mod look;
 mod query;
+mod sources;
 mod messages;
 mod queries;
 mod backends;

@@ -62,9 +62,10 @@ pub fn for_query(
         "unknown" => {
             let mut answer = OracleAnswer::default();
             for word in words.split_whitespace() {
-                match word.strip_prefix("near=") {
-                    Some(name) => answer.nearest.push(name.into()),
-                    None => answer.owner_hint_path = Some(word.into()),
+                match word.split_once('=') {
+                    Some(("near", name)) => answer.nearest.push(name.into()),
+                    Some(("skipped", path)) => answer.text = format!("Not indexed: {path}\n"),
+                    Some(_) | None => answer.owner_hint_path = Some(word.into()),
                 }
             }
             answer

@@ -1,4 +1,4 @@
-//! The tokens of Rust, as far as it takes to know which braces are braces.
+//! Tokens of Rust, as far as needed to find matching braces.
 
 use memchr::{memchr, memchr2};
 
@@ -38,7 +38,7 @@ impl<'a> Tokens<'a> {
         &self.source[self.at..]
     }
 
-    /// The next token that is neither a comment nor a literal with quotes; none where one of those
+    /// The next token that is neither a comment nor a literal with quotes; none if one of those
     /// never ends.
     pub fn next(&mut self) -> Option<Token<'a>> {
         loop {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_in_texts_and_comments_are_none() {
+    fn braces_in_strings_and_comments_do_not_count() {
         for source in [
             r#""{" b"{\"{" c"\\""#,
             "r\"{\\\" r#\"{\"{\"# br##\"{\"#\"##",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_no_token() {
+    fn an_unclosed_token_is_none() {
         for source in ["\"", "\"\\", "\"\\\"", "r#\"\"", "/*", "/* /* */", "/*/"] {
             assert_eq!(braces(source), None, "{source}");
         }

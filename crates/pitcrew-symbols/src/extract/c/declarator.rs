@@ -1,4 +1,4 @@
-//! The name in a declarator, which in C stands in the middle of its type.
+//! Finds the name in a declarator, which in C is in the middle of its type.
 
 use super::super::node::{Field, Node};
 use super::super::walk::Walk;

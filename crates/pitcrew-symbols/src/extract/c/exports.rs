@@ -1,7 +1,7 @@
-//! Words between `class` and its name that only a preprocessor understands.
+//! Macros between `class` and its name.
 //!
-//! `class LIB_EXPORT Name : Base { ... }` is no class to the grammar, and all that is in it is lost.
-//! Such a word is blanked in what is parsed; signatures are taken from the source, which has it.
+//! The grammar does not recognize `class LIB_EXPORT Name : Base { ... }` as a class and loses its
+//! members. Such a macro is blanked before parsing; signatures are taken from the original source.
 
 use memchr::memmem;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exports_a_class_is_blanked() {
+    fn export_macros_are_blanked() {
         for (source, parsed) in [
             ("class A_B C {", "class     C {"),
             ("class A1 C: D {", "class    C: D {"),

@@ -1,4 +1,4 @@
-//! What is defined by giving a name a value: functions, classes, objects, exports of `CommonJS`.
+//! Definitions by assignment: functions, classes, objects, exports of `CommonJS`.
 
 use super::super::node::{Field, Node};
 use super::super::walk::{Definition, Scope, Walk, each};

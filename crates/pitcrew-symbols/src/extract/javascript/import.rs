@@ -84,7 +84,7 @@ pub fn export(walk: &mut Walk<'_>, node: Node<'_>) {
     }
 }
 
-/// `const { a, b: c } = require("d")`; tells whether it is one.
+/// `const { a, b: c } = require("d")`; returns whether it is one.
 pub fn require(walk: &mut Walk<'_>, declarator: Node<'_>, outer: Node<'_>) -> bool {
     let value = declarator.field(Field::Value);
     let Some(call) = value.filter(|it| it.kind() == "call_expression") else { return false };
