@@ -133,7 +133,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
 
 /// Starts a new session keyring, so that the user's keys stay outside. A kernel or container may have no
 /// keyrings.
-fn leave_keyring() -> io::Result<()> {
+pub(crate) fn leave_keyring() -> io::Result<()> {
     match join_keyring() {
         Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
         Err(error) => Err(error.into()),

@@ -25,7 +25,7 @@ pub(crate) use limits::{apply as limit, limit_memory};
 pub use relays::relay_of;
 pub use spec::{BoxUser, Calls, ConfineSpec, Files, Home, Unix, Zone};
 
-use crate::{WayOut, command, ends, lead_out, proxy_environment};
+use crate::{WayOut, command, enclose::leave_keyring, ends, lead_out, proxy_environment};
 use std::{
     ffi::OsString,
     fmt::Display,
@@ -104,6 +104,10 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     }
     if let Some(home) = &spec.home {
         places::show(home).map_err(|error| Refusal::layer("the home", error))?;
+    }
+    // Where there is a box, `pitcrew enclose` has left the keys outside.
+    if spec.calls == Calls::Unboxed {
+        leave_keyring().map_err(|error| Refusal::layer("a session keyring", error))?;
     }
     // Before any right is dropped.
     let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), open_egress);

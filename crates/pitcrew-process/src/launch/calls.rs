@@ -140,6 +140,9 @@ const NEW: &[i32] = &[
     libc::CLONE_NEWNET,
 ];
 
+/// `CLONE_NEWTIME`, for `unshare` only: `clone` has the number of a signal there.
+const NEW_TIME: u64 = 0x80;
+
 /// `TIOCSTI` and `TIOCLINUX`: type into a terminal, or copy from it.
 const TERMINAL: &[u64] = &[0x5412, 0x541c];
 
@@ -260,8 +263,9 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
         never.extend(NAME_SPACES);
         let flags = NEW.iter().map(|it| u64::from(it.unsigned_abs()));
         let made = flags.map(|it| rule(&[bits(0, it, it)?])).collect::<Result<Vec<_>, _>>()?;
-        rules.insert(libc::SYS_clone, made.clone());
-        rules.insert(libc::SYS_unshare, made);
+        let time = rule(&[bits(0, NEW_TIME, NEW_TIME)?])?;
+        rules.insert(libc::SYS_unshare, [made.clone(), vec![time]].concat());
+        rules.insert(libc::SYS_clone, made);
     }
     if !options.traces {
         never.extend(OTHERS);

@@ -11,12 +11,13 @@ use rustix::{
 use std::io;
 
 pub(crate) fn drop_all() -> io::Result<()> {
-    if capabilities(None)?.permitted.is_empty() && rustix::process::geteuid().as_raw() != 0 {
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    // Those that could be inherited stay when root becomes another user.
+    if capabilities(None)? == sets && rustix::process::geteuid().as_raw() != 0 {
         return Ok(());
     }
     forget_all()?;
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, sets)?;
     let left = capabilities(None)?;
     if left == sets { Ok(()) } else { Err(io::Error::other("some of them could not be dropped")) }
