@@ -1,5 +1,7 @@
 //! The escape suite: programs that try to escape from each tier, work that the gate must refuse,
 //! and requests to the orchestrator's endpoints. Runs their tests and makes one table.
+//!
+//! The survey: a probe in every kind of box, whose findings are compared with an inventory.
 
 use crate::program::{Failure, root, run_cargo};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -7,7 +9,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 const DOCUMENT: &str = "docs/sandbox.md";
 const OPEN: &str = "<!-- escape -->";
 const CLOSE: &str = "<!-- end escape -->";
-const USAGE: &str = "escape accepts `--tier T2|T3`, `--user root|nobody` and `--write`";
+const USAGE: &str = "escape accepts `--tier T2|T3`, `--user root|nobody` and `--write`, \
+                     and with `--survey` also `--kind KIND`";
 
 /// Tests that run in each tier and as each user; sequentially, so that the table has a stable
 /// order.
@@ -28,16 +31,36 @@ const JUDGED: &[&[&str]] = &[
     &["test", "--package", "pitcrew-server", "--test", "it", "every_door_needs"],
 ];
 
+/// The test that makes every kind of box.
+const SURVEY: &[&str] = &[
+    "test",
+    "--package",
+    "pitcrew",
+    "--test",
+    "survey",
+    "nothing_is_in_reach",
+    "--",
+    "--nocapture",
+];
+/// What makes a box; the names of the inventories begin with them.
+const KINDS: &[&str] = &["agent", "nesting", "setup", "check", "command", "git", "git-fill"];
+
 /// The command line options.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Options {
     tier: Option<String>,
     user: Option<String>,
+    /// The survey is to be taken instead.
+    survey: bool,
+    kind: Option<String>,
     write: bool,
 }
 
 pub fn run(arguments: &[String]) -> Result<(), Failure> {
     let options = parse(arguments)?;
+    if options.survey {
+        return take_survey(&options);
+    }
     let rows = std::env::temp_dir().join(format!("pitcrew-escape-{}", std::process::id()));
     let result = try_all(&options, &rows);
     let found = fs::read_to_string(&rows).unwrap_or_default();
@@ -58,6 +81,11 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
     while let Some(word) = words.next() {
         match (word, words.clone().next()) {
             ("--write", _) => options.write = true,
+            ("--survey", _) => options.survey = true,
+            ("--kind", Some(kind)) if KINDS.contains(&kind) => {
+                options.kind = Some(kind.to_owned());
+                words.next();
+            }
             ("--tier", Some(tier @ ("T2" | "T3"))) => {
                 options.tier = Some(tier.to_owned());
                 words.next();
@@ -70,11 +98,24 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
         }
     }
     match options {
+        Options { survey: true, .. } => Ok(options),
+        Options { kind: Some(_), .. } => Err(Failure("`--kind` goes with `--survey`".into())),
         Options { write: true, tier: Some(_), .. } | Options { write: true, user: Some(_), .. } => {
             Err(Failure("`--write` updates the whole table and cannot be combined".into()))
         }
         options => Ok(options),
     }
+}
+
+/// Compares what a probe finds with the inventories, or writes them.
+fn take_survey(options: &Options) -> Result<(), Failure> {
+    let mut environment = vec![("PITCREW_SURVEY_ALL", "1")];
+    environment.extend(options.tier.as_deref().map(|it| ("PITCREW_SURVEY_TIER", it)));
+    environment.extend(options.user.as_deref().map(|it| ("PITCREW_SURVEY_USER", it)));
+    environment.extend(options.kind.as_deref().map(|it| ("PITCREW_SURVEY_KIND", it)));
+    environment.extend(options.write.then_some(("PITCREW_SURVEY_WRITE", "1")));
+    run_cargo(&["build", "--package", "pitcrew", "--examples"], &[])?;
+    run_cargo(SURVEY, &environment)
 }
 
 fn try_all(options: &Options, rows: &Path) -> Result<(), Failure> {
@@ -162,9 +203,21 @@ mod tests {
     fn arguments_are_parsed_strictly() {
         let parsed =
             |words: &str| parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        let both = Options { tier: Some("T2".into()), user: Some("nobody".into()), write: false };
+        let (tier, user) = (Some("T2".to_owned()), Some("nobody".to_owned()));
+        let both = Options { tier: tier.clone(), user, ..Options::default() };
         assert_eq!(parsed("--tier T2 --user nobody"), Ok(both));
-        for wrong in ["--tier T1", "--tier", "--user me", "x", "--write --tier T2"] {
+        let kind = Some("git".to_owned());
+        let some = Options { survey: true, write: true, tier, kind, ..Options::default() };
+        assert_eq!(parsed("--survey --kind git --tier T2 --write"), Ok(some));
+        for wrong in [
+            "--tier T1",
+            "--tier",
+            "--user me",
+            "x",
+            "--write --tier T2",
+            "--kind git",
+            "--survey --kind x",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -33,6 +33,8 @@ usage: cargo xtask COMMAND
   escape  [--tier T2|T3] [--user root|nobody] [--write]
           try to escape every tier, the gate and the orchestrator's endpoints;
           --write updates the table in docs/sandbox.md
+          --survey [--kind KIND] [--tier T2|T3] [--user root|nobody] [--write]
+          compare what every kind of box reaches with the inventories; --write updates them
   bench   [start|journal|kernel|plan|demo]... [--json] [--write]
           run benchmarks (default: all); --write updates the tables in docs/benchmarks.md
   agents  install [NAME]... [--all]

@@ -50,6 +50,11 @@ impl Running {
         self.stdout.wait_for(text, 0);
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.process.pid
+    }
+
     /// Whether it has exited.
     pub fn is_over(&self) -> bool {
         self.process.await_end(Duration::ZERO)

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::{fs::lchown, process::CommandExt},
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -22,6 +23,8 @@ pub struct Sandbox {
     root: TempDir,
     binary: PathBuf,
     environment: Vec<(String, String)>,
+    /// Who runs everything, where that is not the user of the test.
+    user: Option<u32>,
 }
 
 impl Sandbox {
@@ -54,7 +57,7 @@ impl Sandbox {
             // Agents and the test communicate through files beside the repository.
             ("PITCREW_SANDBOX_WRITE".to_owned(), root.path().display().to_string()),
         ];
-        Self { root, binary: binary.into(), environment }
+        Self { root, binary: binary.into(), environment, user: None }
     }
 
     /// Sets a variable for everything that is started from here on.
@@ -85,6 +88,19 @@ impl Sandbox {
         let path = self.environment.iter().find(|it| it.0 == "PATH");
         let path = path.map_or("", |it| it.1.as_str());
         self.set("PATH", &format!("{}:{path}", folder.display()));
+    }
+
+    /// Gives everything to this user, who is not root, and runs all that follows as it. The tested
+    /// binary must be one that this user can execute.
+    pub fn become_user(&mut self, binary: &Path, id: u32) {
+        give(self.root(), id);
+        self.binary = binary.into();
+        self.user = Some(id);
+    }
+
+    /// The tested binary.
+    pub fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Keeps the folder for inspection.
@@ -207,6 +223,9 @@ impl Sandbox {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder.unwrap_or_else(|| self.root().to_owned()));
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(id) = self.user {
+            command.uid(id).gid(id);
+        }
         command
     }
 
@@ -249,6 +268,16 @@ impl Drop for Sandbox {
         let left = self.close();
         // A failed test reports enough already.
         assert!(left.is_empty() || thread::panicking(), "processes are left:\n{}", left.join("\n"));
+    }
+}
+
+/// Gives a folder with all that is in it to another user.
+fn give(path: &Path, id: u32) {
+    lchown(path, Some(id), Some(id)).expect("the owner is changed");
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).expect("a folder").flatten() {
+            give(&entry.path(), id);
+        }
     }
 }
 
