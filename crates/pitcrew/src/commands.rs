@@ -27,6 +27,7 @@ mod land;
 mod restore;
 mod gc;
 mod serve;
+mod service;
 mod stop;
 mod journal;
 mod audit;
@@ -92,6 +93,7 @@ fn carry_out(command: Commands, output: Output) -> Done {
         Commands::Restore(args) => wait_for(restore::run(args, output)),
         Commands::Gc(args) => wait_for(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
+        Commands::Service(args) => service::run(args.command, output),
         Commands::Stop(args) => wait_for(stop::run(args, output)),
         Commands::Audit(args) => wait_for(audit::run(args, output)),
         Commands::Export(args) => wait_for(export::run(args, output)),

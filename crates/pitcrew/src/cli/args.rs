@@ -155,6 +155,11 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew serve\n\nEvery other command starts it when it needs it; it ends when nobody does."
     )]
     Serve(ServeArgs),
+    /// Let systemd continue plans after a reboot
+    #[command(
+        after_help = "Examples:\n  pitcrew service install\n  pitcrew service status\n  pitcrew service uninstall"
+    )]
+    Service(ServiceArgs),
     /// Stop the orchestrator, or at once whatever works on something
     #[command(
         after_help = "Examples:\n  pitcrew stop                  # the orchestrator; the next command that needs it goes on from there\n  pitcrew stop subtask subtask-7\n  pitcrew stop worker worker-3\n  pitcrew stop plan plan-1\n  pitcrew stop all\n\nWith a scope it is the emergency stop: what works there is cancelled with everything below it, and the\ncommand waits until no process of it is left. `worker` cancels what the worker works on, `plan` the\nwhole plan. `all` pauses every plan, so that nothing starts again, and cancels whatever works; the plans\ngo on with `pitcrew resume`, what was cancelled with `pitcrew retry`. What was done stays saved."

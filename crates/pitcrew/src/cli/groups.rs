@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Steer", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "restore", "gc"]),
     ("Look", &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"]),
-    ("Serve", &["serve", "stop", "mcp", "tool", "completions"]),
+    ("Serve", &["serve", "service", "stop", "mcp", "tool", "completions"]),
 ];
 
 /// The command line, with its commands in groups.

@@ -24,6 +24,7 @@ mod zones;
 mod finish;
 mod copies;
 mod recover;
+mod service;
 mod restore;
 mod terminal;
 mod tools;
