@@ -64,6 +64,12 @@ impl Fill<'_> {
         self.plain("read-tree").arg(&self.commit.0).done(cancel).ok()?;
         let mut index = IndexFile::read(fs::read(&self.index).ok()?, self.commit)?;
         self.make_folders(&index).ok()?;
+        // How a file is written is said by those of attributes, so all of these are there before.
+        let attributes: Vec<&[u8]> =
+            index.names(0..index.len()).filter(|it| is_attributes(it)).collect();
+        if !attributes.is_empty() {
+            self.check_out(&self.index, attributes, cancel).ok()?;
+        }
         let each = index.len().div_ceil(parts).max(1);
         let ranges = (0..index.len()).step_by(each).map(|it| it..index.len().min(it + each));
         let ranges: Vec<Range<usize>> = ranges.collect();
@@ -112,26 +118,33 @@ impl Fill<'_> {
     /// Writes some of the files; what an index says that knows them.
     fn write(&self, index: &IndexFile, files: Range<usize>, cancel: &Cancel) -> Option<IndexFile> {
         let own = self.index.with_extension(files.start.to_string());
-        let mut names = Vec::new();
-        for name in index.names(files) {
-            names.extend_from_slice(name);
-            names.push(0);
-        }
+        let names = index.names(files).filter(|it| !is_attributes(it)).collect();
         let written = fs::copy(&self.index, &own).ok().and_then(|_| {
-            let call = self
-                .plain("checkout-index")
-                // What stands in files of attributes counts although they may not be there yet.
-                .option(format!("--attr-source={}", self.commit))
-                .config("checkout.workers=1")
-                .env("GIT_INDEX_FILE", &own)
-                .args(["--force", "--index", "--quiet", "-z", "--stdin"])
-                .stdin(names);
-            call.done(cancel).ok()?;
+            self.check_out(&own, names, cancel).ok()?;
             IndexFile::read(fs::read(&own).ok()?, self.commit)
         });
         fs::remove_file(&own).ok();
         written
     }
+
+    /// Writes these files, and what is known of them to an index.
+    fn check_out(&self, index: &Path, names: Vec<&[u8]>, cancel: &Cancel) -> Result<(), GitError> {
+        let mut lines = Vec::new();
+        for name in names {
+            lines.extend_from_slice(name);
+            lines.push(0);
+        }
+        self.plain("checkout-index")
+            .config("checkout.workers=1")
+            .env("GIT_INDEX_FILE", index)
+            .args(["--force", "--index", "--quiet", "-z", "--stdin"])
+            .stdin(lines)
+            .done(cancel)
+    }
+}
+
+fn is_attributes(name: &[u8]) -> bool {
+    name.rsplit(|it| *it == b'/').next() == Some(b".gitattributes")
 }
 
 #[cfg(test)]

@@ -222,3 +222,8 @@ fn read(answer: &Answer, contents_count: usize) -> Result<batch::Found<'_>, GitE
     batch::read(&answer.finished.stdout, contents_count)
         .ok_or_else(|| answer.unreadable("an object is missing or broken"))
 }
+
+/// The contents of what `cat-file --batch` was asked for.
+pub(crate) fn read_objects(answer: &Answer, count: usize) -> Result<Vec<&[u8]>, GitError> {
+    Ok(read(answer, count)?.objects.into_iter().map(|it| it.content).collect())
+}

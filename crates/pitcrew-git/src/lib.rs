@@ -49,6 +49,7 @@ mod collect;
 mod save;
 mod gather_packs;
 mod take_snapshot;
+mod merge_attributes;
 mod merge;
 mod pull_work;
 mod scratch;

@@ -1,6 +1,11 @@
 //! Merges commits of the vault without a working tree.
 
-use crate::{Vault, error::GitError, git_dir::Identity, known::Known};
+use crate::{
+    Vault,
+    error::{GitError, VaultError},
+    git_dir::{Identity, PITCREW},
+    known::Known,
+};
 use pitcrew_model::{CommitId, Failure, Zone};
 use pitcrew_process::Cancel;
 
@@ -49,20 +54,21 @@ impl Vault {
         theirs: &CommitId,
         base: Option<&CommitId>,
         cancel: &Cancel,
-    ) -> Result<Merge, GitError> {
-        let call = self.foreign("merge-tree").without_user_settings();
-        let mut call = SETTINGS
-            .iter()
-            .fold(call, |call, it| call.config(it))
-            // A bare repository knows no attributes by itself, such as `merge=union`.
-            .option(format!("--attr-source={ours}"))
-            .args(["--write-tree", "-z", "--no-messages", "--name-only"]);
-        if let Some(base) = base {
-            call = call.arg(format!("--merge-base={base}"));
-        } else {
-            call = call.arg("--allow-unrelated-histories");
-        }
-        let answer = call.args([&ours.0, &theirs.0]).finish(cancel)?;
+    ) -> Result<Merge, VaultError> {
+        let attributes = self.merge_attributes(ours, cancel)?;
+        let call = self.git.ours(&attributes, "merge-tree").git_dir(&self.layout.vault);
+        let call = call.on_foreign_objects().without_user_settings();
+        let call = call.env("GIT_WORK_TREE", &attributes);
+        let call = SETTINGS.iter().fold(call, |call, it| call.config(it));
+        let call = call.args(["--write-tree", "-z", "--no-messages", "--name-only"]);
+        let call = match base {
+            Some(base) => {
+                let [ours, theirs] = [ours, theirs].map(|it| self.on_base(it, base, cancel));
+                call.args([ours?.0, theirs?.0])
+            }
+            None => call.arg("--allow-unrelated-histories").args([&ours.0, &theirs.0]),
+        };
+        let answer = call.finish(cancel)?;
         let mut fields = answer.finished.stdout.split(|it| *it == 0);
         let tree = String::from_utf8_lossy(fields.next().unwrap_or_default()).trim().to_owned();
         match answer.finished.code {
@@ -75,8 +81,26 @@ impl Vault {
                 paths.dedup();
                 Ok(Merge::Conflict(paths))
             }
-            _ => Err(answer.error()),
+            _ => Err(answer.error().into()),
         }
+    }
+
+    /// A commit with the files of another one and nothing but `base` before it: where two of them meet
+    /// is the base of their merge. Always the same for the same files, so a repetition adds nothing.
+    ///
+    /// A newer git could be told the base (`merge-tree --merge-base`, 2.40).
+    fn on_base(
+        &self,
+        commit: &CommitId,
+        base: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<CommitId, GitError> {
+        let tree = self.tree(commit, cancel)?;
+        let call = self.call("commit-tree").args([&tree, "-p", &base.0]);
+        let call = PITCREW.env().into_iter().fold(call, |call, (name, it)| call.env(name, it));
+        let dates = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"];
+        let call = dates.into_iter().fold(call, |call, name| call.env(name, "@0 +0000"));
+        call.object(cancel)
     }
 
     pub(crate) fn commit_tree(

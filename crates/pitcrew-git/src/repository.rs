@@ -10,8 +10,8 @@ use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
-/// The oldest git that can do what we ask: `--attr-source` came with it.
-pub const GIT_VERSION_MIN: (u32, u32) = (2, 41);
+/// The oldest git that is tested: Debian 12 has it. `merge-tree --write-tree` came with the one before.
+pub const GIT_VERSION_MIN: (u32, u32) = (2, 39);
 
 /// The user's repository. Everything we ever run in it is read-only, but for a landing.
 #[derive(Clone, Debug)]

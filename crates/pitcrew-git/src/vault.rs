@@ -12,6 +12,7 @@ use crate::{
     gate::ConfigFiles,
     git::Call,
     known::{Known, KnownCommits},
+    merge_attributes::MergeAttributes,
     records::Records,
     settings::Settings,
     shared_settings,
@@ -64,6 +65,7 @@ pub struct Vault {
     /// Held while the copies of people change.
     pub(crate) copying: Mutex<()>,
     pub(crate) known: KnownCommits,
+    pub(crate) merge_attributes: MergeAttributes,
     /// What the gate lets in only by name, beside what it knows itself.
     pub(crate) config_files: ConfigFiles,
     pub(crate) published: Published,
@@ -105,6 +107,7 @@ impl Vault {
             ahead: Mutex::default(),
             copying: Mutex::new(()),
             known: KnownCommits::default(),
+            merge_attributes: MergeAttributes::default(),
             config_files: ConfigFiles::new(),
             published: Published::default(),
         };

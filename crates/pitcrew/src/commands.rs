@@ -27,6 +27,7 @@ mod land;
 mod restore;
 mod gc;
 mod serve;
+mod service;
 mod stop;
 mod journal;
 mod audit;
@@ -92,6 +93,7 @@ fn run(command: Commands, output: Output) -> CommandResult {
         Commands::Restore(args) => block_on(restore::run(args, output)),
         Commands::Gc(args) => block_on(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),
+        Commands::Service(args) => service::run(args.command, output),
         Commands::Stop(args) => block_on(stop::run(args, output)),
         Commands::Audit(args) => block_on(audit::run(args, output)),
         Commands::Export(args) => block_on(export::run(args, output)),

@@ -6,6 +6,9 @@ use std::{cmp::Ordering, fmt::Write};
 
 const MODES: [&[u8]; 5] = [b"100644", b"100755", b"120000", b"160000", b"40000"];
 
+/// No file system takes a longer name.
+const NAME_BYTES_MAX: usize = 255;
+
 const TREE: &[u8] = b"40000";
 
 /// One entry of a tree.
@@ -61,7 +64,8 @@ pub(super) fn judge(head: &str, content: &[u8], hash_bytes: usize, verdict: &mut
         if !MODES.contains(&entry.mode) {
             verdict.refuse(shown(), RefusalKind::BadMode);
         }
-        let is_odd = name.is_empty() || name == b"." || name == b".." || name.contains(&b'/');
+        let is_dots = matches!(name, b"" | b"." | b"..");
+        let is_odd = is_dots || name.contains(&b'/') || name.len() > NAME_BYTES_MAX;
         let is_sorted = before.is_none_or(|it| order(it, entry) == Ordering::Less);
         if is_odd || !is_sorted {
             verdict.refuse(shown(), RefusalKind::BadName);

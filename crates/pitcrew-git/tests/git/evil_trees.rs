@@ -93,7 +93,8 @@ fn git_folders_in_every_disguise() {
 
 #[test]
 fn names_that_climb_or_lie() {
-    for name in ["..", ".", "a/b", "a\\b", "new\nline", "a\u{202e}txt.exe"] {
+    let long = "a".repeat(256);
+    for name in ["..", ".", "a/b", "a\\b", "new\nline", "a\u{202e}txt.exe", &long] {
         let scene = scene();
         let tree = scene.tree(&[("100644", name, &scene.blob)]);
         scene.assert_refused(&tree, RefusalKind::BadName);

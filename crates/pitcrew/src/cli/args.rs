@@ -199,6 +199,11 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew serve\n  pitcrew serve --workspace ../other-repository"
     )]
     Serve(ServeArgs),
+    /// Let systemd continue plans after a reboot
+    #[command(
+        after_help = "Examples:\n  pitcrew service install\n  pitcrew service status\n  pitcrew service uninstall"
+    )]
+    Service(ServiceArgs),
     /// Stop the orchestrator, or stop running work immediately
     ///
     /// Without a scope, stops the orchestrator and its agents; the next command starts it again and work

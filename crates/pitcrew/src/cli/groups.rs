@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Inspect",
         &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"],
     ),
-    ("Integrate", &["serve", "stop", "mcp", "tool", "completions"]),
+    ("Integrate", &["serve", "service", "stop", "mcp", "tool", "completions"]),
 ];
 
 /// Returns the command line with the grouped help.

@@ -87,7 +87,8 @@ fn git() -> Finding {
     };
     let found = answer.trim_start_matches("git version ").to_owned();
     if is_new_enough(&found) {
-        return Finding::new("git", Health::Good, found);
+        let text = format!("{found}; {major}.{minor} or newer does everything that is needed");
+        return Finding::new("git", Health::Good, text);
     }
     let help = format!("version {major}.{minor} or newer is required");
     Finding::new("git", Health::Bad, found).help(help)

@@ -25,6 +25,7 @@ mod zones;
 mod finish;
 mod copies;
 mod recover;
+mod service;
 mod restore;
 mod terminal;
 mod tools;

@@ -1,7 +1,7 @@
 //! Arguments of the commands that run servers and integrate with other programs.
 
 use super::Json;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -12,6 +12,34 @@ pub struct ServeArgs {
     /// Detach from the terminal and exit when idle
     #[arg(long, hide = true)]
     pub on_demand: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceArgs {
+    #[command(subcommand)]
+    pub command: ServiceCommands,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ServiceCommands {
+    /// Write a systemd user unit for this repository and enable it
+    #[command(
+        after_help = "Examples:\n  pitcrew service install\n  pitcrew service install --print\n  loginctl enable-linger            # start at boot, not only when you log in"
+    )]
+    Install(ServiceInstallArgs),
+    /// Disable the unit and remove it
+    #[command(after_help = "Examples:\n  pitcrew service uninstall")]
+    Uninstall,
+    /// Show whether the unit is installed, enabled and active
+    #[command(after_help = "Examples:\n  pitcrew service status\n  pitcrew service status --json")]
+    Status(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceInstallArgs {
+    /// Print the unit and change nothing
+    #[arg(long)]
+    pub print: bool,
 }
 
 #[derive(Debug, Args)]
