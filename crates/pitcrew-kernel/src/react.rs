@@ -6,9 +6,9 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
-    AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandingStatus, PlanId,
-    QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId, Workspace, Zone,
-    text,
+    AttemptId, Backend, CheckoutPlace, CommitId, Delegation, Effect, Event, LandedTask,
+    LandingStatus, PlanId, QueryId, RepoPath, Stay, SubtaskName, TaskId, TaskStatus, TurnCause,
+    WorkerId, Workspace, Zone, text,
 };
 
 /// Names the effect that an event asks for. The state is the one after the event.
@@ -65,6 +65,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
+        | Event::LandingPlanned { .. }
         | Event::Abandoned { .. }
         | Event::SubtaskAdded { .. }
         | Event::AwaitBegun { .. }
@@ -334,7 +335,19 @@ fn land(state: &State, plan: PlanId) -> Effect {
         head: it.integrated.clone().expect("a prepared plan has an integration head"),
         setup: it.head.setup.clone(),
         checks: landing_checks(state, it),
+        history: it.landing_plan.0,
+        message: it.landing_plan.1.clone(),
+        tasks: it.integrated_tasks.iter().filter_map(|it| landed_task(state, *it)).collect(),
     }
+}
+
+fn landed_task(state: &State, task: TaskId) -> Option<LandedTask> {
+    let it = &state.tasks[task];
+    let attempt = &state.attempts[it.last_attempt()?];
+    let (onto, merged) = attempt.merged.clone()?;
+    let summary = attempt.claim.as_ref().map(|it| it.1.clone()).unwrap_or_default();
+    let agent = it.spec.vendor().map(String::from);
+    Some(LandedTask { task, key: it.spec.key.clone(), summary, agent, onto, merged })
 }
 
 /// The checks of what was completed: those of failed tasks cannot be asked of the result.

@@ -1,7 +1,8 @@
 //! Orders to drivers. Stored in the outbox with the events that asked for them.
 
 use crate::{
-    AttemptId, CommitId, PlanId, QueryId, Reads, RepoPath, Stay, TaskId, WorkerId, Workspace, Zone,
+    AttemptId, CommitId, History, LandedTask, PlanId, QueryId, Reads, RepoPath, Stay, TaskId,
+    WorkerId, Workspace, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,13 @@ pub enum Effect {
         setup: Vec<String>,
         /// Run once more on the result where the base has moved since.
         checks: Vec<String>,
+        #[serde(default)]
+        history: History,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// What was completed, in the order of its integration.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<LandedTask>,
     },
     /// Puts a commit of the vault at a branch of the user's repository. Touches nothing else of it.
     Restore {

@@ -80,4 +80,7 @@ pub use subtask::{
     TaskName, TaskOutput, Workspace,
 };
 pub use time::Timestamp;
-pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};
+pub use work::{
+    CheckResult, FileChange, History, LandedAt, LandedTask, Landing, PlanBase, Snapshot, Usage,
+    Work,
+};

@@ -173,6 +173,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<Said> {
         | Event::AwaitEnded { .. }
         | Event::OutputHanded { .. }
         | Event::PullAsked { .. }
+        | Event::LandingPlanned { .. }
         | Event::SettingsApplied { .. } => return None,
     };
     Some(said)

@@ -12,7 +12,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, PlanReview, paths};
-use pitcrew_model::{Approval, Command, Event, LandedAt, LandingStatus, PlanId, Seq};
+use pitcrew_model::{Approval, Command, Event, History, LandedAt, LandingStatus, PlanId, Seq};
 use pitcrew_views::{BoardView, PlanView, Summary, plain};
 use serde_json::json;
 
@@ -48,7 +48,9 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
             Verdict::Interrupted => return Ok(Exit::Interrupted),
         }
     };
-    let accepted = client.command(&Command::LandPlan { plan, approval }).await?;
+    let (history, message) = (history(&args), args.message.clone());
+    let command = Command::LandPlan { plan, approval, history, message };
+    let accepted = client.command(&command).await?;
     if let Some(request) = accepted.created.requests.first() {
         if args.output.json {
             output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
@@ -74,6 +76,16 @@ pub async fn run(args: LandArgs, output: Output) -> Done {
         (false, false) => Form::Text,
     };
     tell(&landed, form, output)
+}
+
+/// The form of history that was asked for.
+fn history(args: &LandArgs) -> Option<History> {
+    match (args.squash, args.rebase, args.merge) {
+        (true, _, _) => Some(History::Squash),
+        (_, true, _) => Some(History::Linear),
+        (_, _, true) => Some(History::Merge),
+        (false, false, false) => None,
+    }
 }
 
 /// How the end of a landing is told.
@@ -165,7 +177,8 @@ fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
         return Err(report.help(format!("nothing was changed in your branch; {again}{by_hand}")));
     };
     let (files, commit) = (render::plural(result.files_count, "file"), result.commit.short());
-    let size = format!("{files}, +{} -{}", result.insertions, result.deletions);
+    let commits = render::plural(result.commits_count, "commit");
+    let size = format!("{commits}, {files}, +{} -{}", result.insertions, result.deletions);
     match &result.at {
         LandedAt::Base { branch } => {
             output.line(&format!("{} is landed on {branch} as {commit}: {size}", plan.id))?;
