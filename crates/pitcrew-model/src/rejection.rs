@@ -286,9 +286,10 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
         LandingStatus::Review => format!("waits for you to be landed: `pitcrew approve {plan}`"),
         LandingStatus::Merging => "is being landed; try again in a moment".into(),
         LandingStatus::Merged | LandingStatus::Cleaned => "has landed already".into(),
-        LandingStatus::None | LandingStatus::Conflict | LandingStatus::Abandoned => {
-            "has not landed".into()
-        }
+        LandingStatus::None
+        | LandingStatus::Conflict
+        | LandingStatus::SideBranch
+        | LandingStatus::Abandoned => "has not landed".into(),
     }
 }
 

@@ -129,9 +129,11 @@ status!(
     LandingStatus {
         None = "none" => [Review, Merging, Abandoned],
         Review = "review" => [Merging, Abandoned, None],
-        Merging = "merging" => [Merged, Conflict, None],
+        Merging = "merging" => [Merged, SideBranch, Conflict, None],
         Conflict = "conflict" => [Merging, Abandoned, None],
-        /// In the base branch, or at a branch of its own where the base could not be moved.
+        /// At a branch of its own: the base branch could not be moved.
+        SideBranch = "side_branch" => [Merging, Abandoned, None],
+        /// In the base branch.
         Merged = "merged" => [Cleaned, None],
         Cleaned = "cleaned" => [None],
         /// Nobody wants it. It can still be had.

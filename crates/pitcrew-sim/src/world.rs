@@ -226,9 +226,11 @@ impl World {
         }
     }
 
-    /// Only a person can have agreed to it already. What conflicted was agreed to.
+    /// Only a person can have agreed to it already. What could not be merged was agreed to.
     fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
-        let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if from != LandingStatus::Conflict);
+        let agreed_before =
+            |it: LandingStatus| matches!(it, LandingStatus::Conflict | LandingStatus::SideBranch);
+        let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if !agreed_before(from));
         let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
         let agreed = approval == Approval::Given && actor == Actor::Person || !asks;
         let early = !agreed && entries.iter().any(merges);

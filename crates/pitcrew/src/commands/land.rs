@@ -148,14 +148,22 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
 
 fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
     let landing = &plan.landing;
-    let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
+    let exit = match landing.status {
+        LandingStatus::Merged | LandingStatus::Cleaned => Exit::Success,
+        LandingStatus::SideBranch => Exit::OnSideBranch,
+        LandingStatus::None
+        | LandingStatus::Review
+        | LandingStatus::Merging
+        | LandingStatus::Conflict
+        | LandingStatus::Abandoned => Exit::NotLanded,
+    };
     if form == Form::Json {
         output.json(&json!({ "plan": plan.id, "status": landing.status, "landing": landing }))?;
     }
     if form != Form::Text {
-        return Ok(if landed { Exit::Success } else { Exit::NotLanded });
+        return Ok(exit);
     }
-    let Some(result) = landing.result.as_ref().filter(|_| landed) else {
+    let Some(result) = landing.result.as_ref().filter(|_| exit != Exit::NotLanded) else {
         let why = landing.failure.as_ref().map(ToString::to_string);
         let report = Report::new(Exit::NotLanded, format!("{} was not landed", plan.id))
             .because(why.unwrap_or_else(|| landing.reason.clone()));
@@ -170,6 +178,7 @@ fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
             LandingStatus::None
             | LandingStatus::Review
             | LandingStatus::Merging
+            | LandingStatus::SideBranch
             | LandingStatus::Merged
             | LandingStatus::Cleaned
             | LandingStatus::Abandoned => String::new(),
@@ -184,17 +193,19 @@ fn tell(plan: &PlanView, form: Form, output: Output) -> Done {
             output.line(&format!("{} is landed on {branch} as {commit}: {size}", plan.id))?;
         }
         LandedAt::Side { branch, reason } => {
-            output.line(&format!("{} is landed at {branch} as {commit}: {size}", plan.id))?;
-            let reason = plain::line(reason);
+            let (plan, reason) = (plan.id, plain::line(reason));
+            output.line(&format!("{plan} is on {branch} as {commit}: {size}"))?;
             output.note(&format!("your branch was left alone: {reason}"));
-            // The words of the git side; what is in the way goes first.
+            // In the words of the git side; what is in the way goes first.
             let first = if reason.contains("uncommitted changes") {
                 "commit or stash your changes, then"
             } else {
-                "merge it with"
+                "when that is settled"
             };
-            output.note(&format!("{first}: git merge {branch}"));
+            output.note(&format!(
+                "{first}: pitcrew land {plan}; or merge it yourself: git merge {branch}"
+            ));
         }
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }

@@ -43,7 +43,7 @@ fn a_lock_of_the_users_own_git_stays_and_is_named() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let lock = sandbox.repo().join(".git/index.lock");
     std::fs::write(&lock, "").expect("a lock");
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    landed.says("is landed at pitcrew/plan-1-locked").notes("index.lock` is there");
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
+    landed.says("is on pitcrew/plan-1-locked as ").notes("index.lock` is there");
     assert!(lock.exists());
 }
