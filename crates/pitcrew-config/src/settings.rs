@@ -11,6 +11,7 @@ mod model;
 mod prices;
 mod network;
 mod sandbox;
+mod landing;
 mod scalars;
 mod load;
 mod origins;

@@ -1,4 +1,4 @@
-//! Lands a plan: one commit on the base branch with everything the plan integrated.
+//! Lands a plan: brings everything that it integrated to the base branch.
 //!
 //! The user's uncommitted work, which the plan may have started from, is the merge base: it cancels
 //! out, and no commit of it becomes part of the user's history.
@@ -7,13 +7,14 @@ use crate::{
     Vault,
     error::GitError,
     git_dir::{Identity, PITCREW},
+    history::{Built, plan_message},
     import::Checking,
     merge::Merge,
     names,
     scratch::{Trial, require_passed},
     user_branch::Moved,
 };
-use pitcrew_model::{CommitId, Failure, LandedAt, Landing, PlanId};
+use pitcrew_model::{CommitId, Failure, History, LandedAt, LandedTask, Landing, PlanId};
 use pitcrew_process::{Cancel, Policy};
 
 /// How often a branch may move under us before we give up on it.
@@ -34,6 +35,20 @@ pub struct LandPlan {
     pub head: CommitId,
     pub setup: Vec<String>,
     pub checks: Vec<String>,
+    pub history: History,
+    /// Instead of our own message of the merge or the squashed commit.
+    pub message: Option<String>,
+    /// In the order of their integration.
+    pub tasks: Vec<LandedTask>,
+}
+
+/// An earlier landing of the same plan.
+struct LandedBefore {
+    /// The integration head that it landed.
+    head: CommitId,
+    commit: CommitId,
+    /// How many of the plan's tasks it has.
+    tasks_count: usize,
 }
 
 impl Vault {
@@ -98,52 +113,89 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<CommitId, Failure> {
         self.bring(tip, &names::user_ref(order.plan), cancel)?;
-        let made = landing_ref(order);
+        let (made, below) = (landing_ref(order.plan, &order.head), below_ref(order));
         if let Some(commit) = self.resolve(&made, cancel)? {
             if self.is_ancestor(&commit, tip, cancel)? {
                 return Ok(tip.clone());
             }
-            let parent = self.resolve(&format!("{made}^"), cancel)?;
-            if parent.as_ref() == Some(tip) {
+            if self.resolve(&below, cancel)?.as_ref() == Some(tip) {
                 return Ok(commit);
             }
         }
-        let tree = self.landing_tree(order, tip, cancel)?;
-        if tree == self.tree(tip, cancel)? {
-            return Ok(tip.clone());
+        let commit = self.make_landing(order, tip, cancel)?;
+        if commit == *tip {
+            return Ok(commit);
         }
-        let identity = self.user_identity(cancel)?;
-        let identity = identity.as_ref().map_or(PITCREW, |(name, email)| Identity { name, email });
-        // With the user's uncommitted work below it, the head must not become part of the history.
-        let mut parents = vec![tip];
-        if order.start == order.tip {
-            parents.push(&order.head);
-        }
-        let message = format!("{}\n\nPitcrew-Plan: {}", order.title.trim(), order.plan);
-        let commit = self.commit_tree(&tree, &parents, &message, identity, cancel)?;
-        if tree != self.tree(&order.head, cancel)? {
+        if self.tree(&commit, cancel)? != self.tree(&order.head, cancel)? {
             let (setup, checks) = (&order.setup, &order.checks);
             let name = format!("{}-landing", order.plan);
             let trial = Trial { name, setup, checks };
             require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
         }
         fail::fail_point!("land-commit-made", |_| std::process::abort());
+        self.set_ref(&below, tip)?;
         self.set_ref(&made, &commit)?;
         Ok(commit)
     }
 
-    fn landing_tree(
+    /// Makes the commits that go on top of `tip`, in the wanted form of history.
+    fn make_landing(
         &self,
         order: &LandPlan,
         tip: &CommitId,
         cancel: &Cancel,
-    ) -> Result<String, Failure> {
-        // Without uncommitted work the histories know their common base, also of a second landing.
-        let base = (order.start != order.tip).then_some(&order.start);
-        match self.merge(tip, &order.head, base, None, cancel)? {
-            Merge::Clean(tree) => Ok(tree),
-            Merge::Conflict(paths) => Err(Failure::Conflict { paths, with: Vec::new() }),
+    ) -> Result<CommitId, Failure> {
+        let landed = self.landed_before(order, tip, cancel)?;
+        let identity = self.user_identity(cancel)?;
+        let identity = identity.as_ref().map_or(PITCREW, |(name, email)| Identity { name, email });
+        let tasks = &order.tasks[landed.as_ref().map_or(0, |it| it.tasks_count)..];
+        if order.history == History::Linear && !tasks.is_empty() {
+            return match self.task_commits(tip, tasks, identity, cancel)? {
+                Built::Chain(chain) => Ok(chain.end),
+                Built::Conflict(paths) => Err(Failure::Conflict { paths, with: Vec::new() }),
+            };
         }
+        // The user's uncommitted work, which the plan started from, cancels out.
+        let from_snapshot = (order.start != order.tip).then_some(&order.start);
+        let base = landed.as_ref().map(|it| &it.head).or(from_snapshot);
+        let tree = match self.merge(tip, &order.head, base, None, cancel)? {
+            Merge::Clean(tree) => tree,
+            Merge::Conflict(paths) => return Err(Failure::Conflict { paths, with: Vec::new() }),
+        };
+        if tree == self.tree(tip, cancel)? {
+            return Ok(tip.clone());
+        }
+        let mut parents = vec![tip];
+        let from = landed.as_ref().map_or(&order.tip, |it| &it.commit);
+        let side = match order.history {
+            History::Merge => self.task_commits(from, tasks, identity, cancel)?,
+            History::Squash | History::Linear => Built::Conflict(Vec::new()),
+        };
+        // Where a task cannot be told apart from the user's uncommitted work, all of it is one commit.
+        if let Built::Chain(chain) = &side
+            && chain.count > 0
+        {
+            parents.push(&chain.end);
+        }
+        Ok(self.commit_tree(&tree, &parents, &plan_message(order), identity, cancel)?)
+    }
+
+    /// The last landing of this plan that the branch has.
+    fn landed_before(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<Option<LandedBefore>, GitError> {
+        for (index, task) in order.tasks.iter().enumerate().rev() {
+            let made = landing_ref(order.plan, &task.merged);
+            let Some(commit) = self.resolve(&made, cancel)? else { continue };
+            if self.is_ancestor(&commit, tip, cancel)? {
+                let head = task.merged.clone();
+                return Ok(Some(LandedBefore { head, commit, tasks_count: index + 1 }));
+            }
+        }
+        Ok(None)
     }
 
     fn finish_landing(
@@ -156,23 +208,36 @@ impl Vault {
     ) -> Result<Landing, Failure> {
         self.take_from_user(&exchange_ref(order.plan))?;
         // Where the branch was already there, it is compared with what it stood on before.
-        let landed = self.resolve(&landing_ref(order), cancel)?;
+        let landed = self.resolve(&landing_ref(order.plan, &order.head), cancel)?;
         let (from, commit) = match landed {
             Some(landed) if commit == *tip => {
-                let before = self.resolve(&format!("{landed}^"), cancel)?;
+                let before = self.resolve(&below_ref(order), cancel)?;
                 (before.unwrap_or_else(|| tip.clone()), landed)
             }
             Some(_) | None => (tip.clone(), commit),
         };
         fail::fail_point!("land-before-answer", |_| std::process::abort());
         let counted = self.count_changes(&from, &commit, cancel)?;
+        let commits_count = self.count_commits(&from, &commit, cancel)?;
         Ok(Landing {
             commit,
             at,
             files_count: counted.changes.len() as u64,
             insertions: counted.insertions,
             deletions: counted.deletions,
+            commits_count,
         })
+    }
+
+    fn count_commits(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<u64, GitError> {
+        let count =
+            self.call("rev-list").args(["--count", &format!("{from}..{to}")]).line(cancel)?;
+        Ok(count.trim().parse().unwrap_or(0))
     }
 
     /// The user's name and e-mail address in their git settings.
@@ -185,9 +250,14 @@ impl Vault {
     }
 }
 
-/// The landing commit of a head: what a repetition finds again.
-fn landing_ref(order: &LandPlan) -> String {
-    format!("refs/pitcrew/landings/{}/{}", order.plan, order.head)
+/// The landing commit of an integration head: what a repetition finds again.
+fn landing_ref(plan: PlanId, head: &CommitId) -> String {
+    format!("refs/pitcrew/landings/{plan}/{head}")
+}
+
+/// What the landing commit of the head stands on.
+fn below_ref(order: &LandPlan) -> String {
+    format!("refs/pitcrew/landed-on/{}/{}", order.plan, order.head)
 }
 
 /// Keeps the commit in the user's repository until a branch does.

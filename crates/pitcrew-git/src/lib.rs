@@ -57,6 +57,7 @@ mod verify;
 mod check_base;
 mod integrate;
 mod user_branch;
+mod history;
 mod land;
 mod restore;
 mod clean_copy;

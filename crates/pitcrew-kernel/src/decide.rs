@@ -94,12 +94,13 @@ fn decide_command(
         Command::RestoreTask { task, number } => {
             restore_task::decide(state, input.actor, *task, *number)
         }
-        Command::LandPlan { plan, approval } => {
-            land_plan::decide(state, input.actor, *plan, *approval)
+        Command::LandPlan { plan, approval, history, message } => {
+            let how = (history.unwrap_or(state.history), message.clone());
+            land_plan::decide(state, input.actor, *plan, *approval, how)
         }
         Command::CollectGarbage => Ok(collect_garbage::decide(state, input.at)),
-        Command::ApplySettings { agents_max, agents_live_max } => {
-            Ok(apply_settings::decide(state, *agents_max, *agents_live_max))
+        Command::ApplySettings { agents_max, agents_live_max, history } => {
+            Ok(apply_settings::decide(state, *agents_max, *agents_live_max, *history))
         }
         Command::SetAgentsMax { count } => set_agents_max::decide(state, *count),
         Command::CompleteTask { attempt, claim, summary, output } => {

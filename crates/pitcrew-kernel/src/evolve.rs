@@ -37,8 +37,8 @@ fn fold(state: &mut State, entry: &Entry) {
     // The effect that the event requests, if any.
     let (at, effect) = (entry.at, EffectId(entry.seq.0));
     match &entry.event {
-        Event::SettingsApplied { agents_max, agents_live_max } => {
-            plan::settings_applied(state, *agents_max, *agents_live_max);
+        Event::SettingsApplied { agents_max, agents_live_max, history } => {
+            plan::settings_applied(state, *agents_max, *agents_live_max, *history);
         }
         Event::AgentsMaxSet { count } => state.agents_max = *count,
         Event::PlanCreated { plan, head, status, clean_base, .. } => {
@@ -117,6 +117,9 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::ToolAnswered { request, worker, call, .. } => {
             worker::call_answered(state, *worker, *request);
             worker::answer_asked(state, *worker, effect, call);
+        }
+        Event::LandingPlanned { plan, history, message } => {
+            state.plans.row(*plan).landing_plan = (*history, message.clone());
         }
         Event::LandingMoved { plan, from, to, .. } => {
             plan::landing_moved(state, *plan, *from, *to, at);
@@ -228,6 +231,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::ToolDecided { .. }
         | Event::ToolAnswered { .. }
         | Event::LandingMoved { .. }
+        | Event::LandingPlanned { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. }
         | Event::RestoreAsked { .. }
@@ -288,6 +292,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
+        | Event::LandingPlanned { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }

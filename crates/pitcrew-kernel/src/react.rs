@@ -8,8 +8,8 @@ use crate::{
 use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 use pitcrew_model::{
     AttemptId, Backend, CheckoutPlace, CheckoutRole, CommitId, Delegation, Effect, Event,
-    LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus, TurnCause, WorkerId,
-    WorkspaceMode, Zone, text,
+    LandedTask, LandingStatus, PlanId, QueryId, RepoPath, SubtaskName, TaskId, TaskStatus,
+    TurnCause, WorkerId, WorkspaceMode, Zone, text,
 };
 
 /// Returns the effect of an event. The state is the one after the event.
@@ -66,6 +66,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
+        | Event::LandingPlanned { .. }
         | Event::Abandoned { .. }
         | Event::SubtaskAdded { .. }
         | Event::AwaitBegun { .. }
@@ -337,7 +338,19 @@ fn land(state: &State, plan: PlanId) -> Effect {
         head: it.integrated.clone().expect("a prepared plan has an integration head"),
         setup: it.head.setup.clone(),
         checks: landing_checks(state, it),
+        history: it.landing_plan.0,
+        message: it.landing_plan.1.clone(),
+        tasks: it.integrated_tasks.iter().filter_map(|it| landed_task(state, *it)).collect(),
     }
+}
+
+fn landed_task(state: &State, task: TaskId) -> Option<LandedTask> {
+    let it = &state.tasks[task];
+    let attempt = &state.attempts[it.last_attempt()?];
+    let (onto, merged) = attempt.merged.clone()?;
+    let summary = attempt.claim.as_ref().map(|it| it.1.clone()).unwrap_or_default();
+    let agent = it.spec.vendor().map(String::from);
+    Some(LandedTask { task, key: it.spec.key.clone(), summary, agent, onto, merged })
 }
 
 /// Returns the checks of completed tasks. Those of failed tasks do not apply to the result.

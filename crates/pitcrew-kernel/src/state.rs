@@ -23,10 +23,10 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Access, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, KeptStates,
-    LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection,
-    RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput, TaskSpec, TaskStatus,
-    Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    Access, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, History,
+    KeptStates, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus,
+    Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput, TaskSpec,
+    TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct State {
     pub agents_live_max: u32,
     /// The last applied settings: `agents_max`, `agents_live_max`.
     pub settings: (u32, u32),
+    /// How plans are landed where the command does not say.
+    pub history: History,
     pub plans: Table<PlanId, Plan>,
     pub tasks: Table<TaskId, Task>,
     pub attempts: Table<AttemptId, Attempt>,
@@ -108,6 +110,8 @@ pub struct Plan {
     /// The effect that verifies or integrates now.
     pub merging: Option<EffectId>,
     pub landing: LandingStatus,
+    /// The form of the landing, and its message.
+    pub landing_plan: (History, Option<String>),
     /// When it had landed and its checkouts were removed.
     pub cleaned_at: Option<Timestamp>,
     /// The open request of the plan itself.
@@ -341,6 +345,7 @@ impl Default for State {
             agents_max: limits::AGENTS_MAX_DEFAULT,
             agents_live_max: limits::AGENTS_LIVE_MAX_DEFAULT,
             settings: (limits::AGENTS_MAX_DEFAULT, limits::AGENTS_LIVE_MAX_DEFAULT),
+            history: History::default(),
             plans: Table::default(),
             tasks: Table::default(),
             attempts: Table::default(),

@@ -1,9 +1,9 @@
 //! Commands from people and agents.
 
 use crate::{
-    Addressee, AttemptId, GrantId, GrantScope, HouseRules, Matrix, MessageId, Party, PlanId,
-    PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId, TaskOutput,
-    TaskSpec, Tier,
+    Addressee, AttemptId, GrantId, GrantScope, History, HouseRules, Matrix, MessageId, Party,
+    PlanId, PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId,
+    TaskOutput, TaskSpec, Tier,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,12 @@ pub enum Command {
     LandPlan {
         plan: PlanId,
         approval: Approval,
+        /// Absent: what the settings say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        history: Option<History>,
+        /// Instead of our own message of the merge or the squashed commit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
     },
     /// Removes unused checkouts, drops old snapshots and repacks the vault.
     CollectGarbage,
@@ -77,6 +83,8 @@ pub enum Command {
     ApplySettings {
         agents_max: u32,
         agents_live_max: u32,
+        #[serde(default, skip_serializing_if = "History::is_merge")]
+        history: History,
     },
     SetAgentsMax {
         count: u32,

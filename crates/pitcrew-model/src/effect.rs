@@ -1,8 +1,8 @@
 //! Effects: instructions to drivers, stored in the outbox with the events that request them.
 
 use crate::{
-    AttemptId, CheckoutRole, CommitId, PlanId, QueryId, Reads, RepoPath, TaskId, WorkerId,
-    WorkspaceMode, Zone,
+    AttemptId, CheckoutRole, CommitId, History, LandedTask, PlanId, QueryId, Reads, RepoPath,
+    TaskId, WorkerId, WorkspaceMode, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,13 @@ pub enum Effect {
         setup: Vec<String>,
         /// Runs again on the result if the base has moved.
         checks: Vec<String>,
+        #[serde(default)]
+        history: History,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// What was completed, in the order of its integration.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<LandedTask>,
     },
     /// Creates a branch of the user's repository at a commit of the vault. Changes nothing else
     /// there.

@@ -2,11 +2,11 @@
 
 use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
-    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, LandingStatus, Matrix,
-    Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId, QueryLimits,
-    QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, RuleSource, Sandbox, Seq,
-    Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage,
-    WorkerId, WorkerStatus,
+    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, LandingStatus,
+    Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId,
+    QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, RuleSource,
+    Sandbox, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause,
+    Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -27,6 +27,8 @@ pub enum Event {
     SettingsApplied {
         agents_max: u32,
         agents_live_max: u32,
+        #[serde(default, skip_serializing_if = "History::is_merge")]
+        history: History,
     },
     AgentsMaxSet {
         count: u32,
@@ -210,6 +212,12 @@ pub enum Event {
         worker: WorkerId,
         call: String,
         option: Option<String>,
+    },
+    /// How the plan is landed when its landing begins.
+    LandingPlanned {
+        plan: PlanId,
+        history: History,
+        message: Option<String>,
     },
     LandingMoved {
         plan: PlanId,

@@ -79,4 +79,7 @@ pub use subtask::{
     SubtaskSpec, TaskName, TaskOutput, WorkspaceMode,
 };
 pub use time::Timestamp;
-pub use work::{CheckResult, FileChange, LandedAt, Landing, PlanBase, Snapshot, Usage, Work};
+pub use work::{
+    CheckResult, FileChange, History, LandedAt, LandedTask, Landing, PlanBase, Snapshot, Usage,
+    Work,
+};

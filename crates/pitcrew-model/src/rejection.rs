@@ -291,9 +291,10 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
         }
         LandingStatus::Merging => "is being landed; try again in a moment".into(),
         LandingStatus::Merged | LandingStatus::Cleaned => "has already landed".into(),
-        LandingStatus::None | LandingStatus::Conflict | LandingStatus::Abandoned => {
-            "has not landed".into()
-        }
+        LandingStatus::None
+        | LandingStatus::Conflict
+        | LandingStatus::SideBranch
+        | LandingStatus::Abandoned => "has not landed".into(),
     }
 }
 

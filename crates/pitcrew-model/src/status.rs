@@ -129,9 +129,11 @@ status!(
     LandingStatus {
         None = "none" => [Review, Merging, Abandoned],
         Review = "review" => [Merging, Abandoned, None],
-        Merging = "merging" => [Merged, Conflict, None],
+        Merging = "merging" => [Merged, SideBranch, Conflict, None],
         Conflict = "conflict" => [Merging, Abandoned, None],
-        /// On the base branch, or on a branch of its own if the base could not be moved.
+        /// On a branch of its own, because the base branch could not be moved.
+        SideBranch = "side_branch" => [Merging, Abandoned, None],
+        /// On the base branch.
         Merged = "merged" => [Cleaned, None],
         Cleaned = "cleaned" => [None],
         /// Discarded. It can still be landed.

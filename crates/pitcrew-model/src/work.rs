@@ -1,6 +1,6 @@
 //! Results of git steps and usage of models, as drivers report them.
 
-use crate::CommitId;
+use crate::{CommitId, TaskId};
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,42 @@ impl CheckResult {
     }
 }
 
+/// How landed work enters the history of the branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// One commit for each completed task, below one merge commit.
+    #[default]
+    Merge,
+    /// One commit with everything.
+    Squash,
+    /// One commit for each completed task on top of the branch, without a merge commit.
+    Linear,
+}
+
+impl History {
+    pub const ALL: [(&'static str, Self); 3] =
+        [("merge", Self::Merge), ("squash", Self::Squash), ("linear", Self::Linear)];
+
+    pub fn is_merge(&self) -> bool {
+        *self == Self::Merge
+    }
+}
+
+/// A completed task, as its commit in the history describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandedTask {
+    pub task: TaskId,
+    pub key: String,
+    pub summary: String,
+    /// The agent that did the work; absent for scripts and commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The integration head before and after the task.
+    pub onto: CommitId,
+    pub merged: CommitId,
+}
+
 /// The landed work of a plan in the user's repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
@@ -71,6 +107,9 @@ pub struct Landing {
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
+    /// New commits on the branch.
+    #[serde(default)]
+    pub commits_count: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -149,6 +149,7 @@ fn part(event: &Event) -> String {
         | Event::RequestOpened { .. }
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
+        | Event::LandingPlanned { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. } => "Orchestrator".into(),
     }

@@ -296,6 +296,7 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
         Command::ApplySettings {
             agents_max: setup.settings.max_agents,
             agents_live_max: setup.settings.max_live_agents,
+            history: setup.settings.history,
         },
         Command::ApplyMatrix { matrix: setup.matrix.clone() },
         Command::ApplyQueryLimits { limits: setup.settings.queries },

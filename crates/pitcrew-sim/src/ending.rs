@@ -70,7 +70,15 @@ fn settle_down(world: &mut World) {
 fn land_and_tidy(world: &mut World) {
     let plans: Vec<PlanId> = world.state().plans.iter().map(|it| it.id).collect();
     for plan in &plans {
-        order(world, Command::LandPlan { plan: *plan, approval: Approval::Given });
+        order(
+            world,
+            Command::LandPlan {
+                plan: *plan,
+                approval: Approval::Given,
+                history: None,
+                message: None,
+            },
+        );
         order(world, Command::AbandonPlan { plan: *plan });
     }
     order(world, Command::CollectGarbage);

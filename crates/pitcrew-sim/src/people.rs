@@ -4,9 +4,10 @@ use crate::{counters::Fault, dice::Dice, schedule::Theme, words::any_subtask, wo
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
     Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
-    Freshness, GrantId, GrantScope, HouseRules, InputBody, Matrix, MessageId, Origin, Overlap,
-    Party, PlanHead, PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId, RequestKind,
-    RequestStatus, Rule, Sandbox, TaskId, TaskSpec, TaskStatus, TaskWork, Tier, Verdict, WorkerId,
+    Freshness, GrantId, GrantScope, History, HouseRules, InputBody, Matrix, MessageId, Origin,
+    Overlap, Party, PlanHead, PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId,
+    RequestKind, RequestStatus, Rule, Sandbox, TaskId, TaskSpec, TaskStatus, TaskWork, Tier,
+    Verdict, WorkerId,
 };
 
 impl World {
@@ -108,7 +109,10 @@ impl World {
             31..34 => Command::ResumePlan { plan },
             34 => Command::AbandonTask { task },
             35 => Command::AbandonPlan { plan },
-            36 | 37 => Command::LandPlan { plan, approval },
+            36 | 37 => {
+                let history = if dice.one_in(2) { None } else { Some(History::Squash) };
+                Command::LandPlan { plan, approval, history, message: None }
+            }
             38 if dice.one_in(2) => Command::CollectGarbage,
             38 => {
                 let number = if dice.one_in(2) { None } else { Some(dice.small(4)) };
@@ -310,7 +314,7 @@ fn wanted_of_plan(plan: &Plan, dice: &mut Dice) -> Option<Command> {
         PlanStatus::Active => dice.one_in(2).then_some(Command::PausePlan { plan: id }),
         PlanStatus::Completed | PlanStatus::Partial if plan.completed_count > 0 => {
             let approval = if dice.one_in(3) { Approval::Ask } else { Approval::Given };
-            Some(Command::LandPlan { plan: id, approval })
+            Some(Command::LandPlan { plan: id, approval, history: None, message: None })
         }
         PlanStatus::Draft
         | PlanStatus::Clarifying

@@ -13,7 +13,9 @@ use crate::{
     world::World,
 };
 use pitcrew_kernel::next_due;
-use pitcrew_model::{Actor, Command, EffectId, InputBody, QueryLimits, Signal, TaskStatus};
+use pitcrew_model::{
+    Actor, Command, EffectId, History, InputBody, QueryLimits, Signal, TaskStatus,
+};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -117,7 +119,8 @@ fn set_limits(world: &mut World, seed: u64) {
     let agents_max = if world.theme == Theme::Anything { 1 } else { 2 } + dice.small(3);
     let agents_live_max = agents_max + dice.small(4);
     world.is_dry = dice.one_in(16);
-    let limits = Command::ApplySettings { agents_max, agents_live_max };
+    let limits =
+        Command::ApplySettings { agents_max, agents_live_max, history: History::default() };
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     let matrix = people::some_matrix(&mut dice);
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));

@@ -237,9 +237,11 @@ impl World {
         }
     }
 
-    /// Checks that a person approved the landing. A retried conflict was approved before.
+    /// Checks that a person approved the landing. A retried landing was approved before.
     fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
-        let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if from != LandingStatus::Conflict);
+        let agreed_before =
+            |it: LandingStatus| matches!(it, LandingStatus::Conflict | LandingStatus::SideBranch);
+        let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if !agreed_before(from));
         let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
         let agreed = approval == Approval::Given && actor == Actor::Person || !asks;
         let early = !agreed && entries.iter().any(merges);

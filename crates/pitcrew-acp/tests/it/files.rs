@@ -2,7 +2,7 @@
 
 use crate::stage::{END, LONG, OPEN, Stage, launch};
 use pitcrew_acp::{Event, FileScope, Launch, Outline, Profile, SessionEvents, attach, open};
-use pitcrew_model::{Access, EffectId, CheckoutRole, RepoPath, Zone};
+use pitcrew_model::{Access, CheckoutRole, EffectId, RepoPath, Zone};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 use tokio::time::timeout;
 

@@ -2,6 +2,7 @@
 
 use super::{
     Layer, LayerText, Origin, SETTING_KEYS, Trust, backends,
+    landing::{self, LandingDraft},
     model::{self, ModelDraft},
     network::{self, NetworkDraft},
     prices::{self, PricesDraft},
@@ -50,6 +51,7 @@ pub(super) struct Draft {
     pub permissions: PermissionEntries,
     pub network: NetworkDraft,
     pub sandbox: SandboxDraft,
+    pub landing: LandingDraft,
 }
 
 const ALIASES: &[(&str, &str)] = &[
@@ -121,6 +123,7 @@ fn read_text(
         prices: prices::in_settings(&root, &reader, problems),
         network: network::in_settings(&root, &reader, problems),
         sandbox: sandbox::in_settings(&root, &reader, source.trust, home, problems),
+        landing: landing::in_settings(&root, &reader, problems),
         permissions: permissions::in_settings(
             &root,
             layer,

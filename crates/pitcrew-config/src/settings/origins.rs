@@ -1,6 +1,6 @@
 //! The origin of each setting.
 
-use super::{Origin, Settings, network, prices};
+use super::{Origin, Settings, landing, network, prices};
 use crate::duration::format_duration;
 use pitcrew_model::{Dollars, RepoPath};
 use std::collections::BTreeMap;
@@ -108,6 +108,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
         rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }
     rows.extend(settings.sandbox.shown());
+    rows.extend(landing::shown(settings.history));
     rows
 }
 

@@ -7,7 +7,7 @@ use crate::{
     plan::PlanDefaults,
 };
 use pitcrew_model::{
-    AgentRef, BACKEND_BUILTIN, Caps, HostPattern, QueryLimits, Reads, RepoPath, limits,
+    AgentRef, BACKEND_BUILTIN, Caps, History, HostPattern, QueryLimits, Reads, RepoPath, limits,
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -33,6 +33,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "egress_allow",
     "forward",
     "sandbox",
+    "landing",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct Settings {
     pub forward: Vec<u16>,
     /// The sandbox limits.
     pub sandbox: SandboxSettings,
+    /// How landed work enters the history of the branch.
+    pub history: History,
 }
 
 impl Default for Settings {
@@ -92,6 +95,7 @@ impl Default for Settings {
             egress_allow: Vec::new(),
             forward: Vec::new(),
             sandbox: SandboxSettings::default(),
+            history: History::default(),
         }
     }
 }

@@ -5,7 +5,8 @@ use pitcrew_git::{
     PreparePlan, Repository, SaveWork, Vault, Verify,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, Failure, PlanBase, PlanId, RefusalKind, RepoPath, TaskId, Work, Zone,
+    AttemptId, CommitId, Failure, History, LandedTask, PlanBase, PlanId, RefusalKind, RepoPath,
+    TaskId, Work, Zone,
 };
 use pitcrew_process::{Cancel, Finished, Policy, Run, Tier, roots, run_trusted};
 use std::{
@@ -250,8 +251,29 @@ pub fn land_order(base: &PlanBase, head: &CommitId) -> LandPlan {
         head: head.clone(),
         setup: Vec::new(),
         checks: Vec::new(),
+        history: History::Merge,
+        message: None,
+        tasks: Vec::new(),
     }
 }
+/// The order to land tasks that were integrated as these heads, one after the other.
+pub fn land_tasks(base: &PlanBase, heads: &[&CommitId]) -> LandPlan {
+    let mut onto = &base.start;
+    let mut tasks = Vec::new();
+    for (number, merged) in (1..).zip(heads) {
+        tasks.push(LandedTask {
+            task: TaskId(number),
+            key: format!("part-{number}"),
+            summary: format!("wrote part {number}"),
+            agent: Some("claude".into()),
+            onto: onto.clone(),
+            merged: (*merged).clone(),
+        });
+        onto = merged;
+    }
+    LandPlan { tasks, ..land_order(base, onto) }
+}
+
 pub fn attempt(number: u64) -> AttemptName {
     AttemptName {
         attempt: AttemptId(number),

@@ -1,12 +1,13 @@
-use crate::lab::{Lab, land_order, read, write};
+use crate::lab::{Lab, land_order, land_tasks, read, write};
 use pitcrew_git::LandPlan;
-use pitcrew_model::{Failure, LandedAt};
+use pitcrew_model::{Failure, History, LandedAt};
 use std::fs;
 
 fn base(branch: &str) -> LandedAt {
     LandedAt::Base { branch: branch.into() }
 }
 
+/// One commit for each task below one merge, by the user; what the agents committed stays behind.
 #[test]
 fn a_clean_branch_is_fast_forwarded_to_one_merge() {
     let lab = Lab::new();
@@ -14,23 +15,75 @@ fn a_clean_branch_is_fast_forwarded_to_one_merge() {
     lab.git(&["config", "user.email", "grace@example.org"]);
     let vault = lab.vault();
     let plan = lab.plan(&vault);
-    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
-    let head = lab.integrate(&vault, 2, &head, |it| write(&it.join("api/b"), "b\n"));
+    let one = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    let two = lab.integrate(&vault, 2, &one, |it| write(&it.join("api/b"), "b\n"));
     lab.write("untracked.txt", "not in the way\n");
-    let order = land_order(&plan, &head);
+    let order = land_tasks(&plan, &[&one, &two]);
     let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!(landing.at, base("main"));
     assert_eq!((landing.files_count, landing.insertions, landing.deletions), (2, 2, 0));
+    assert_eq!(landing.commits_count, 3);
     assert_eq!(lab.rev("main"), landing.commit);
     assert_eq!(lab.git(&["status", "--porcelain"]), "?? untracked.txt");
     assert_eq!(read(&lab.user.join("core/a")), "a\n");
-    let log = lab.git(&["log", "-1", "--format=%P|%an|%B"]);
-    assert_eq!(
-        log.trim(),
-        format!("{} {head}|Grace|Improve the shop\n\nPitcrew-Plan: plan-1", plan.tip)
-    );
+    let message = lab.git(&["log", "-1", "--format=%B"]);
+    let expected = "Improve the shop\n\n- part-1: wrote part 1\n- part-2: wrote part 2\n\n\
+                    Pitcrew-Plan: plan-1";
+    assert_eq!(message.trim(), expected);
+    let log = lab.git(&["log", "--topo-order", "--format=%an <%ae>|%cn|%s", "main"]);
+    let by = |subject: &str| format!("Grace <grace@example.org>|Grace|{subject}");
+    let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+    let expected = [by("Improve the shop"), by("part-2: wrote part 2"), by("part-1: wrote part 1")];
+    assert_eq!(lines[..3], expected, "{log}");
+    assert_eq!(lines.len(), 4, "nothing of the agents is in the history: {log}");
     assert_eq!(lab.git(&["log", "--first-parent", "--format=%s"]), "Improve the shop\nfirst");
+    let trailers = lab.git(&["log", "-1", "--format=%(trailers:only)", "main^2"]);
+    let expected = "Pitcrew-Task: task-2\nCo-authored-by: claude <claude@pitcrew.invalid>";
+    assert_eq!(trailers.trim(), expected);
+    let changed = lab.git(&["diff", "--name-only", "main^2^", "main^2"]);
+    assert_eq!(changed, "api/b");
     assert_eq!(lab.git(&["for-each-ref", "refs/pitcrew"]), "", "nothing of ours is left");
+    let again = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!(again, landing, "asked again, it is the same landing");
+}
+
+#[test]
+fn a_squashed_landing_is_one_commit_with_the_message_of_the_person() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let one = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    let two = lab.integrate(&vault, 2, &one, |it| write(&it.join("api/b"), "b\n"));
+    let message = Some("Add a and b\n\nBoth were missing.".to_owned());
+    let order = land_tasks(&plan, &[&one, &two]);
+    let order = LandPlan { history: History::Squash, message, ..order };
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landing.commits_count, landing.files_count), (1, 2));
+    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), plan.tip.0);
+    let body = lab.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(body.trim(), "Add a and b\n\nBoth were missing.\n\nPitcrew-Plan: plan-1");
+}
+
+#[test]
+fn a_linear_landing_puts_tasks_on_top_of_what_the_branch_has_become() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let one = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    let two = lab.integrate(&vault, 2, &one, |it| write(&it.join("api/b"), "b\n"));
+    lab.write("theirs.txt", "theirs\n");
+    let theirs = lab.commit("theirs");
+    let order = land_tasks(&plan, &[&one, &two]);
+    let order = LandPlan { history: History::Linear, ..order };
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landing.commits_count, landing.files_count), (2, 2));
+    assert_eq!(
+        lab.git(&["log", "-2", "--format=%s"]),
+        "part-2: wrote part 2\npart-1: wrote part 1"
+    );
+    assert_eq!(lab.git(&["rev-parse", "main~2"]), theirs.0);
+    assert_eq!(lab.git(&["rev-list", "--merges", "main"]), "");
+    assert_eq!(read(&lab.user.join("theirs.txt")), "theirs\n");
     let again = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!(again, landing, "asked again, it is the same landing");
 }
@@ -68,7 +121,7 @@ fn a_diverged_branch_is_merged_and_checked_again() {
     let order = LandPlan { checks: vec!["test -f theirs.txt".into()], ..order };
     let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!(landing.at, base("main"));
-    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), format!("{theirs} {head}"));
+    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), theirs.0);
     assert_eq!(lab.git(&["status", "--porcelain"]), "");
 }
 
@@ -116,9 +169,11 @@ fn the_users_uncommitted_work_is_no_part_of_what_lands() {
         write(&it.join("api/b"), "b\n");
     });
     lab.git(&["stash", "--quiet", "--include-untracked"]);
-    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    let order = land_tasks(&plan, &[&head]);
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!((landing.at, landing.files_count), (base("main"), 1));
-    assert_eq!(lab.git(&["log", "-1", "--format=%P"]), plan.tip.0);
+    assert_eq!(lab.git(&["rev-list", "main"]).lines().count(), 3, "a task, a merge, the first");
+    assert_eq!(lab.git(&["diff", "--name-only", &plan.tip.0, "main^2"]), "api/b");
     assert_eq!(read(&lab.user.join("core/lib.rs")), "pub fn core() {}\n");
     assert!(!lab.user.join("untracked.txt").exists());
     lab.git(&["stash", "pop", "--quiet"]);
@@ -139,13 +194,15 @@ fn a_second_landing_adds_what_came_since() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
-    let head = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
-    vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    let one = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    vault.land(&land_tasks(&plan, &[&one]), &lab.policy, &lab.cancel).unwrap();
     lab.write("core/a", "a, edited by the user\n");
     lab.commit("edited");
-    let head = lab.integrate(&vault, 2, &head, |it| write(&it.join("core/b"), "b\n"));
-    let landing = vault.land(&land_order(&plan, &head), &lab.policy, &lab.cancel).unwrap();
+    let two = lab.integrate(&vault, 2, &one, |it| write(&it.join("core/b"), "b\n"));
+    let order = land_tasks(&plan, &[&one, &two]);
+    let landing = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!((landing.at, landing.files_count), (base("main"), 1));
+    assert_eq!(landing.commits_count, 2, "the task that is new, and the merge");
     assert_eq!(read(&lab.user.join("core/a")), "a, edited by the user\n");
 }
 

@@ -11,9 +11,9 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Actor, AttemptId, Claim, EffectId, EffectResult, Event, Failure, Input, LandingStatus, Outcome,
-    PlanId, PlanStatus, Reason, Rejection, TaskStatus, Timestamp, TurnCause, WorkerId,
-    WorkerStatus,
+    Actor, AttemptId, Claim, EffectId, EffectResult, Event, Failure, Input, LandedAt, Landing,
+    LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, TaskStatus, Timestamp,
+    TurnCause, WorkerId, WorkerStatus,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -57,7 +57,7 @@ pub fn decide(
         }
         EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
         EffectResult::Integrated { attempt, .. } => events.extend(integrated(state, *attempt)),
-        EffectResult::Landed { plan, .. } => events.extend(landed(state, *plan)),
+        EffectResult::Landed { plan, landing } => events.extend(landed(state, *plan, landing)),
         EffectResult::NotLanded { plan, failure } => {
             let conflict = matches!(failure, Failure::Conflict { .. });
             let to = if conflict { LandingStatus::Conflict } else { LandingStatus::None };
@@ -130,10 +130,13 @@ fn is_accepted(state: &State, attempt: &Attempt) -> bool {
     status == TaskStatus::Integrating && attempt.outcome == Some(Outcome::Partial)
 }
 
-/// The work has landed, so its checkouts are no longer needed.
-fn landed(state: &State, plan: PlanId) -> Vec<Event> {
-    let (from, to) = (LandingStatus::Merging, LandingStatus::Merged);
-    let reason = String::new();
+/// The work is in the user's repository, so its checkouts are no longer needed.
+fn landed(state: &State, plan: PlanId, landing: &Landing) -> Vec<Event> {
+    let from = LandingStatus::Merging;
+    let (to, reason) = match &landing.at {
+        LandedAt::Base { .. } => (LandingStatus::Merged, String::new()),
+        LandedAt::Side { reason, .. } => (LandingStatus::SideBranch, reason.clone()),
+    };
     let mut events = vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }];
     let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan);
     events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));

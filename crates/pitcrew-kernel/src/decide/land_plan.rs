@@ -1,10 +1,10 @@
 //! Lands integrated work on the base branch, after the approval of a person.
 
 use crate::State;
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Approval, Event, LandingStatus, PlanId, Rejection, RequestKind, RequestStatus,
-    Rule,
+    Action, Actor, Approval, Event, History, LandingStatus, PlanId, Rejection, RequestKind,
+    RequestStatus, Rule,
 };
 
 pub fn decide(
@@ -12,6 +12,7 @@ pub fn decide(
     actor: Actor,
     plan: PlanId,
     approval: Approval,
+    (history, message): (History, Option<String>),
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.plan(plan)?;
     let ended = it.status.has_ended();
@@ -35,16 +36,18 @@ pub fn decide(
         return Err(Rejection::LandingUnderWay { plan, status: from });
     }
     let reason = String::new();
+    let mut events = Vec::new();
+    if it.landing_plan != (history, message.clone()) {
+        events.push(Event::LandingPlanned { plan, history, message });
+    }
     if asks && from.may_become(LandingStatus::Review) {
         let to = LandingStatus::Review;
         let request = state.requests.next_id();
         let kind = RequestKind::BranchMerge;
-        return Ok(vec![
-            Event::LandingMoved { plan, from, to, reason, actor },
-            Event::RequestOpened { request, plan, task: None, worker: None, kind },
-        ]);
+        events.push(Event::LandingMoved { plan, from, to, reason, actor });
+        events.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
+        return Ok(events);
     }
-    let mut events = Vec::new();
     if let Some(request) = it.request {
         let (from, to) = (state.requests[request].status, RequestStatus::Approved);
         events.push(Event::RequestMoved { request, from, to, text: None, actor });

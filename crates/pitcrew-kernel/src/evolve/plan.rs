@@ -11,8 +11,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, GrantTarget, LandingStatus, PlanHead, PlanId, PlanStatus,
-    Timestamp, TurnCause, WorkerStatus,
+    AttemptId, CommitId, EffectId, GrantTarget, History, LandingStatus, PlanHead, PlanId,
+    PlanStatus, Timestamp, TurnCause, WorkerStatus,
 };
 
 pub fn created(
@@ -41,6 +41,7 @@ pub fn created(
         merge_queue: VecDeque::new(),
         merging: None,
         landing: LandingStatus::None,
+        landing_plan: Default::default(),
         cleaned_at: None,
         request: None,
         removals_count: 0,
@@ -51,8 +52,14 @@ pub fn created(
 }
 
 /// Applies the limits that all plans share.
-pub fn settings_applied(state: &mut State, agents_max: u32, agents_live_max: u32) {
+pub fn settings_applied(
+    state: &mut State,
+    agents_max: u32,
+    agents_live_max: u32,
+    history: History,
+) {
     state.settings = (agents_max, agents_live_max);
+    state.history = history;
     state.agents_live_max = agents_live_max;
 }
 

@@ -104,5 +104,12 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
 
 fn landing(id: EffectId) -> Landing {
     let at = LandedAt::Base { branch: "main".into() };
-    Landing { commit: commit(id), at, files_count: 1, insertions: 1, deletions: 0 }
+    Landing {
+        commit: commit(id),
+        at,
+        files_count: 1,
+        insertions: 1,
+        deletions: 0,
+        commits_count: 1,
+    }
 }

@@ -9,8 +9,8 @@ use crate::{
     },
 };
 use pitcrew_model::{
-    Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, HouseRules,
-    NoteKind, Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
+    Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, History,
+    HouseRules, NoteKind, Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
 };
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -40,9 +40,15 @@ fn commands() -> Vec<Command> {
         Command::AbandonPlan { plan: PLAN },
         Command::RestoreTask { task: TASK, number: Some(3) },
         Command::RestoreTask { task: TASK, number: None },
-        Command::LandPlan { plan: PLAN, approval: Approval::Given },
+        Command::LandPlan { plan: PLAN, approval: Approval::Given, history: None, message: None },
+        Command::LandPlan {
+            plan: PLAN,
+            approval: Approval::Ask,
+            history: Some(History::Squash),
+            message: Some("Add limits".into()),
+        },
         Command::CollectGarbage,
-        Command::ApplySettings { agents_max: 5, agents_live_max: 20 },
+        Command::ApplySettings { agents_max: 5, agents_live_max: 20, history: History::default() },
         Command::SetAgentsMax { count: 5 },
         Command::CompleteTask {
             attempt: ATTEMPT,

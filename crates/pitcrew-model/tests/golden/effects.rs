@@ -5,8 +5,8 @@ use crate::{
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
 use pitcrew_model::{
-    AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, Effect, Reads, WorkspaceMode,
-    Zone,
+    AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, Effect, History, LandedTask,
+    Reads, WorkspaceMode, Zone,
 };
 
 fn effects() -> Vec<Effect> {
@@ -42,6 +42,16 @@ fn plan_effects() -> Vec<Effect> {
             head: commit("c"),
             setup: strings(&["npm ci"]),
             checks: strings(&["npm test"]),
+            history: History::Linear,
+            message: Some("Grüner".into()),
+            tasks: vec![LandedTask {
+                task: TASK,
+                key: "paint".into(),
+                summary: "painted it".into(),
+                agent: Some("claude".into()),
+                onto: commit("a"),
+                merged: commit("c"),
+            }],
         },
     ]
 }

@@ -11,9 +11,10 @@ use crate::{
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
     EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
-    LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus, Outcome,
-    Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind, RequestStatus, RuleSource,
-    Seq, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    History, LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus,
+    Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind, RequestStatus,
+    RuleSource, Seq, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage,
+    WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -87,7 +88,8 @@ fn zone_events() -> Vec<Event> {
 
 fn plan_events() -> Vec<Event> {
     vec![
-        Event::SettingsApplied { agents_max: 5, agents_live_max: 20 },
+        Event::SettingsApplied { agents_max: 5, agents_live_max: 20, history: History::Merge },
+        Event::SettingsApplied { agents_max: 5, agents_live_max: 20, history: History::Squash },
         Event::AgentsMaxSet { count: 5 },
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
@@ -101,6 +103,11 @@ fn plan_events() -> Vec<Event> {
         },
         Event::PlanOpened { plan: PLAN },
         Event::BaseCheckAsked { plan: PLAN },
+        Event::LandingPlanned {
+            plan: PLAN,
+            history: History::Linear,
+            message: Some("Add limits".into()),
+        },
         Event::LandingMoved {
             plan: PLAN,
             from: LandingStatus::Review,
@@ -450,6 +457,7 @@ golden!(
         ToolDecided,
         ToolAnswered,
         LandingMoved,
+        LandingPlanned,
         Abandoned,
         RemovalAsked,
         RestoreAsked,

@@ -27,6 +27,7 @@ fn plan_results() -> Vec<EffectResult> {
         files_count: 3,
         insertions: 20,
         deletions: 10,
+        commits_count: 4,
     };
     let stopped = CheckResult { code: None, ..check_result() };
     vec![

@@ -29,7 +29,9 @@ pub async fn measure(files: usize) -> Outcome<Vec<String>> {
     let view = || orchestrator.handle().views().board.plan_view(PlanId(1));
     wait_until(|| view().is_some_and(|it| it.base.is_some())).await?;
     let mut rows = Vec::new();
-    for (task, workspace) in [(TaskId(1), WorkspaceMode::ReadOnly), (TaskId(2), WorkspaceMode::Isolated)] {
+    for (task, workspace) in
+        [(TaskId(1), WorkspaceMode::ReadOnly), (TaskId(2), WorkspaceMode::Isolated)]
+    {
         let place = Place { dir: dir.path(), root: &root, prompted: recorded.join("prompted") };
         rows.push(rounds(&orchestrator, &place, task, workspace, files).await?);
     }

@@ -329,11 +329,37 @@ impl VaultDriver {
     }
 
     fn land(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
-        let Effect::Land { plan, slug, title, branch, start, tip, head, setup, checks } = effect
+        let Effect::Land {
+            plan,
+            slug,
+            title,
+            branch,
+            start,
+            tip,
+            head,
+            setup,
+            checks,
+            history,
+            message,
+            tasks,
+        } = effect
         else {
             unreachable!("called for this effect only")
         };
-        let order = LandPlan { plan, slug, title, branch, start, tip, head, setup, checks };
+        let order = LandPlan {
+            plan,
+            slug,
+            title,
+            branch,
+            start,
+            tip,
+            head,
+            setup,
+            checks,
+            history,
+            message,
+            tasks,
+        };
         let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
         let landing = self.vault.land(&order, &policy, cancel)?;
         Ok(EffectResult::Landed { plan, landing })

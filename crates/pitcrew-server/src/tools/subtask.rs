@@ -314,7 +314,11 @@ fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath
 }
 
 /// Rejects an agent that would fail immediately.
-fn can_start(program: &AgentRow, asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<(), Refused> {
+fn can_start(
+    program: &AgentRow,
+    asked: &SubtaskRequest,
+    agents: &[AgentRow],
+) -> Result<(), Refused> {
     let is_mute = program.needs_script && asked.script.is_none();
     let mute = "it has no model; send a `script`, or ask the person to configure a model";
     let obstacle = program.obstacle.as_deref().or(is_mute.then_some(mute));

@@ -175,7 +175,13 @@ async fn a_plan_survives_kill_after_kill() {
             assert_eq!(attempt.failure, Some(Failure::Interrupted), "{attempts:#?}");
         }
     }
-    lab.command(&Command::LandPlan { plan, approval: Approval::Given }).await;
+    lab.command(&Command::LandPlan {
+        plan,
+        approval: Approval::Given,
+        history: None,
+        message: None,
+    })
+    .await;
     lab.until("the landing", |board| {
         board.plans[0].landing.status == LandingStatus::Merging
             || board.plans[0].landing.status == LandingStatus::Cleaned

@@ -34,7 +34,7 @@ async fn a_plan_completes_and_lands() {
         let task = task(&board, number);
         assert_eq!((task.status, task.attempts.len()), (TaskStatus::Completed, 1), "{task:#?}");
     }
-    let land = Command::LandPlan { plan, approval: Approval::Given };
+    let land = Command::LandPlan { plan, approval: Approval::Given, history: None, message: None };
     lab.command(&land).await;
     let cleaned =
         |board: &pitcrew_views::BoardView| board.plans[0].landing.status == LandingStatus::Cleaned;

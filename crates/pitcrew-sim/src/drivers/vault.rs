@@ -220,7 +220,8 @@ impl World {
         } else {
             LandedAt::Base { branch }
         };
-        let landing = Landing { commit, at, files_count: 1, insertions: 1, deletions: 0 };
+        let landing =
+            Landing { commit, at, files_count: 1, insertions: 1, deletions: 0, commits_count: 1 };
         EffectResult::Landed { plan, landing }
     }
 

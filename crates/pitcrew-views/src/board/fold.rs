@@ -170,6 +170,7 @@ impl Board {
             | Event::AwaitEnded { .. }
             | Event::ResultsHanded { .. }
             | Event::PullAsked { .. }
+            | Event::LandingPlanned { .. }
             | Event::SettingsApplied { .. } => {}
         }
     }

@@ -252,7 +252,8 @@ impl Plan {
             LandingStatus::None
             | LandingStatus::Review
             | LandingStatus::Merging
-            | LandingStatus::Conflict => self.status == PlanStatus::Cancelled,
+            | LandingStatus::Conflict
+            | LandingStatus::SideBranch => self.status == PlanStatus::Cancelled,
         }
     }
 }

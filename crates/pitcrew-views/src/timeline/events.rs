@@ -174,6 +174,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
         | Event::AwaitEnded { .. }
         | Event::OutputHanded { .. }
         | Event::PullAsked { .. }
+        | Event::LandingPlanned { .. }
         | Event::SettingsApplied { .. } => return None,
     };
     Some(said)

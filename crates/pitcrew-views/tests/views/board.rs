@@ -429,6 +429,7 @@ fn land(journal: &mut Journal) {
         files_count: 1,
         insertions: 1,
         deletions: 0,
+        commits_count: 1,
     };
     journal.result(EffectResult::Landed { plan: PLAN, landing });
     journal.push(Event::LandingMoved {

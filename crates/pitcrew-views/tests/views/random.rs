@@ -328,7 +328,14 @@ impl Dice {
     fn landing(&self) -> Landing {
         let count = self.number;
         let at = LandedAt::Base { branch: self.text.clone() };
-        Landing { commit: commit('e'), at, files_count: count, insertions: count, deletions: count }
+        Landing {
+            commit: commit('e'),
+            at,
+            files_count: count,
+            insertions: count,
+            deletions: count,
+            commits_count: 1,
+        }
     }
 }
 

@@ -206,6 +206,7 @@ fn finish(journal: &mut Journal, attempt: AttemptId) {
         files_count: 1,
         insertions: 1,
         deletions: 0,
+        commits_count: 1,
     };
     journal.result(EffectResult::Landed { plan: PLAN, landing });
     journal.result(EffectResult::CheckoutRemoved { attempt });

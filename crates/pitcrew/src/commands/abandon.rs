@@ -42,6 +42,7 @@ fn unlanded_count(plan: &PlanView) -> u64 {
     let can_land = match plan.landing.status {
         LandingStatus::None | LandingStatus::Review | LandingStatus::Conflict => true,
         LandingStatus::Merging
+        | LandingStatus::SideBranch
         | LandingStatus::Merged
         | LandingStatus::Cleaned
         | LandingStatus::Abandoned => false,

@@ -12,7 +12,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, PlanReview, paths};
-use pitcrew_model::{Approval, Command, Event, LandedAt, LandingStatus, PlanId, Seq};
+use pitcrew_model::{Approval, Command, Event, History, LandedAt, LandingStatus, PlanId, Seq};
 use pitcrew_views::{BoardView, PlanView, Summary, plain};
 use serde_json::json;
 
@@ -48,7 +48,9 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
             Confirmation::Interrupted => return Ok(Exit::Interrupted),
         }
     };
-    let accepted = client.command(&Command::LandPlan { plan, approval }).await?;
+    let (history, message) = (history(&args), args.message.clone());
+    let command = Command::LandPlan { plan, approval, history, message };
+    let accepted = client.command(&command).await?;
     if let Some(request) = accepted.created.requests.first() {
         if args.output.json {
             output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
@@ -76,6 +78,16 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
         (false, false) => ResultFormat::Text,
     };
     print_result(&landed, format, output)
+}
+
+/// The form of history that the flags name.
+fn history(args: &LandArgs) -> Option<History> {
+    match (args.squash, args.rebase, args.merge) {
+        (true, _, _) => Some(History::Squash),
+        (_, true, _) => Some(History::Linear),
+        (_, _, true) => Some(History::Merge),
+        (false, false, false) => None,
+    }
 }
 
 /// How the result is printed.
@@ -136,14 +148,22 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
 
 fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> CommandResult {
     let landing = &plan.landing;
-    let landed = matches!(landing.status, LandingStatus::Merged | LandingStatus::Cleaned);
+    let exit = match landing.status {
+        LandingStatus::Merged | LandingStatus::Cleaned => Exit::Success,
+        LandingStatus::SideBranch => Exit::OnSideBranch,
+        LandingStatus::None
+        | LandingStatus::Review
+        | LandingStatus::Merging
+        | LandingStatus::Conflict
+        | LandingStatus::Abandoned => Exit::NotLanded,
+    };
     if format == ResultFormat::Json {
         output.json(&json!({ "plan": plan.id, "status": landing.status, "landing": landing }))?;
     }
     if format != ResultFormat::Text {
-        return Ok(if landed { Exit::Success } else { Exit::NotLanded });
+        return Ok(exit);
     }
-    let Some(result) = landing.result.as_ref().filter(|_| landed) else {
+    let Some(result) = landing.result.as_ref().filter(|_| exit != Exit::NotLanded) else {
         let why = landing.failure.as_ref().map(ToString::to_string);
         let report = Report::new(Exit::NotLanded, format!("{} was not landed", plan.id))
             .because(why.unwrap_or_else(|| landing.reason.clone()));
@@ -158,6 +178,7 @@ fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Comman
             LandingStatus::None
             | LandingStatus::Review
             | LandingStatus::Merging
+            | LandingStatus::SideBranch
             | LandingStatus::Merged
             | LandingStatus::Cleaned
             | LandingStatus::Abandoned => String::new(),
@@ -165,26 +186,26 @@ fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Comman
         return Err(report.help(format!("your branch was not changed; {again}{by_hand}")));
     };
     let (files, commit) = (render::plural(result.files_count, "file"), result.commit.short());
-    let size = format!("{files}, +{} -{}", result.insertions, result.deletions);
+    let commits = render::plural(result.commits_count, "commit");
+    let size = format!("{commits}, {files}, +{} -{}", result.insertions, result.deletions);
     match &result.at {
         LandedAt::Base { branch } => {
             output.line(&format!("{} landed on {branch} as {commit}: {size}", plan.id))?;
         }
         LandedAt::Side { branch, reason } => {
-            output.line(&format!(
-                "{} landed on the separate branch {branch} as {commit}: {size}",
-                plan.id
-            ))?;
-            let reason = plain::line(reason);
+            let (plan, reason) = (plan.id, plain::line(reason));
+            output.line(&format!("{plan} is on {branch} as {commit}: {size}"))?;
             output.note(&format!("your branch was not changed: {reason}"));
             // The reason comes from the git driver. Uncommitted changes must be removed first.
             let first = if reason.contains("uncommitted changes") {
                 "commit or stash your changes, then"
             } else {
-                "merge it with"
+                "when that is settled"
             };
-            output.note(&format!("{first}: git merge {branch}"));
+            output.note(&format!(
+                "{first}: pitcrew land {plan}; or merge it yourself: git merge {branch}"
+            ));
         }
     }
-    Ok(Exit::Success)
+    Ok(exit)
 }

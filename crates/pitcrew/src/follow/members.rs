@@ -97,7 +97,8 @@ fn subject(event: &Event) -> Subject {
         | Event::BaseCheckAsked { plan }
         | Event::RequestOpened { plan, .. }
         | Event::StandaloneSpawned { plan, .. }
-        | Event::LandingMoved { plan, .. } => Subject::Plan(*plan),
+        | Event::LandingMoved { plan, .. }
+        | Event::LandingPlanned { plan, .. } => Subject::Plan(*plan),
         Event::AgentGroupMemberCompleted { task, .. }
         | Event::TaskMoved { task, .. }
         | Event::TaskDeployed { task, .. }

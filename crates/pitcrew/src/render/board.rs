@@ -127,14 +127,16 @@ fn landing(plan: &PlanView) -> Option<String> {
             let why = plain::line(&why.unwrap_or_else(|| plan.landing.reason.clone()));
             Some(format!("not landed: {why}; `pitcrew land {id}` tries again"))
         }
-        LandingStatus::Merged | LandingStatus::Cleaned => {
+        LandingStatus::SideBranch | LandingStatus::Merged | LandingStatus::Cleaned => {
             let Some(result) = &plan.landing.result else { return Some("landed".to_owned()) };
             let commit = result.commit.short();
             Some(match &result.at {
                 LandedAt::Base { .. } => format!("landed as {commit}"),
-                LandedAt::Side { branch, .. } => {
-                    format!("landed on the separate branch {} as {commit}", plain::line(branch))
-                }
+                LandedAt::Side { branch, reason } => format!(
+                    "not landed: {}; the result is on {}; `pitcrew land {id}` tries again",
+                    plain::line(reason),
+                    plain::line(branch)
+                ),
             })
         }
         LandingStatus::Abandoned if plan.landing.reason.is_empty() => {

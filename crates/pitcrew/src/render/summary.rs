@@ -119,7 +119,10 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
 /// The commands to run next.
 pub fn next_steps(summary: &Summary) -> Vec<String> {
     let plan = summary.plan;
-    let is_open = matches!(summary.landing, LandingStatus::None | LandingStatus::Conflict);
+    let is_open = matches!(
+        summary.landing,
+        LandingStatus::None | LandingStatus::Conflict | LandingStatus::SideBranch
+    );
     let can_land = is_open && summary.totals.completed_count > 0;
     let landing = || [format!("pitcrew diff {plan}"), format!("pitcrew land {plan}")];
     let mut steps = Vec::new();

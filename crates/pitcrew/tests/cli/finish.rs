@@ -77,10 +77,54 @@ fn plan_lands_on_a_separate_branch_beside_uncommitted_changes() {
     let plan = sandbox.plan(TWO_COMMANDS);
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     sandbox.write("core/one.txt", "mine\n");
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    assert!(landed.stderr.contains("commit or stash your changes, then: git merge "), "{landed}");
+    let beside = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
+    let beside = beside.says("plan-1 is on pitcrew/plan-1-tidy-up as ");
+    beside.notes("commit or stash your changes, then: pitcrew land plan-1");
     assert_eq!(sandbox.read("core/one.txt"), "mine\n");
-    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed on the separate branch ");
+    let status =
+        sandbox.pitcrew(&["status"]).expect(0).says("the result is on pitcrew/plan-1-tidy-up");
+    status.says("`pitcrew land plan-1` tries again");
+    sandbox.git(&["stash", "--quiet"]);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0).says("plan-1 landed on main as ");
+    assert_eq!(sandbox.read("ui/new.txt"), "1\n1\n");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(6).notes("has already landed");
+}
+
+#[test]
+fn result_merged_by_hand_counts_as_landed() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.write("core/one.txt", "mine\n");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
+    sandbox.commit("mine");
+    sandbox.git(&["merge", "--quiet", "--no-edit", "pitcrew/plan-1-tidy-up"]);
+    let merged = sandbox.git(&["rev-parse", "main"]);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0).says("plan-1 landed on main as ");
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), merged, "nothing was added");
+    sandbox.pitcrew(&["status", "--all"]).expect(0).says("landed as ");
+}
+
+/// Each form of history through the binary: by the settings of the repository, and by a flag.
+#[test]
+fn history_follows_settings_and_flags() {
+    let sandbox = sandbox();
+    sandbox.write(".pitcrew/config.toml", "[landing]\nhistory = \"linear\"\n");
+    sandbox.commit("how we land");
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0).says("2 commits, ");
+    assert_eq!(sandbox.git(&["rev-list", "--merges", "--count", "main"]).trim(), "0");
+    let more = "name = \"more\"\n[[task]]\nid = \"a\"\nregion = \"core\"\ncommand = \"echo > core/a\"\n\
+                [[task]]\nid = \"b\"\nregion = \"docs\"\ncommand = \"mkdir -p docs && echo > docs/b\"\n";
+    sandbox.pitcrew(&["run", &sandbox.plan(more), "--yes"]).expect(0);
+    let squashed = ["land", "plan-2", "--yes", "--squash", "-m", "Tidy up again"];
+    sandbox.pitcrew(&squashed).expect(0).says("1 commit, ");
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]).trim(), "Tidy up again");
+    sandbox.pitcrew(&["land", "plan-2", "--squash", "--rebase"]).expect(2);
+    sandbox.write(".pitcrew/config.toml", "[landing]\nhistory = \"rebase\"\n");
+    let refused = sandbox.pitcrew(&["config", "show"]).expect(2);
+    refused.notes("config.toml:2:11").notes("write `merge`, `squash` or `linear`");
 }
 
 #[test]

@@ -35,7 +35,10 @@ fn client_submits_a_plan_and_a_person_approves_it() {
     let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
     assert!(reply.contains("task-2"), "the name is understood: {reply}");
     let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "third"}), 6);
-    assert!(reply.contains("there is no task `third`; call `orchestrator_list_workers`"), "{reply}");
+    assert!(
+        reply.contains("there is no task `third`; call `orchestrator_list_workers`"),
+        "{reply}"
+    );
 
     // If several plans have the name, the one that has not ended is meant; there must be exactly one.
     let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
@@ -121,7 +124,10 @@ fn invalid_call_says_how_to_fix_it() {
     let reply = tool(&sandbox, "orchestrator_save_plan", &bad, 6);
     assert!(reply.contains("the base `nope` is not a branch or commit"), "{reply}");
     let reply = tool(&sandbox, "orchestrator_complete_task", &json!({"summary": "x"}), 6);
-    assert!(reply.contains("you cannot use") && reply.contains("orchestrator_save_plan"), "{reply}");
+    assert!(
+        reply.contains("you cannot use") && reply.contains("orchestrator_save_plan"),
+        "{reply}"
+    );
     let reply = tool(&sandbox, "levitate", &json!({}), 6);
     assert!(reply.contains("no tool `levitate`"), "{reply}");
     let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
@@ -203,10 +209,7 @@ fn no_sub_task_for_an_agent_that_cannot_start() {
         .expect("a file");
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("unknown"), 6);
-    assert!(
-        reply.contains("`unknown` cannot start: `no-such-agent` was not found"),
-        "{reply}"
-    );
+    assert!(reply.contains("`unknown` cannot start: `no-such-agent` was not found"), "{reply}");
     assert!(reply.contains("ask around") && reply.contains("ready agents:"), "{reply}");
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
     assert!(reply.contains("it has no model; send a `script`"), "{reply}");

@@ -43,9 +43,7 @@ fn user_git_lock_is_kept_and_reported() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let lock = sandbox.repo().join(".git/index.lock");
     std::fs::write(&lock, "").expect("a lock");
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
-    landed
-        .says("landed on the separate branch pitcrew/plan-1-locked")
-        .notes("index.lock` is there");
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
+    landed.says("is on pitcrew/plan-1-locked as ").notes("index.lock` is there");
     assert!(lock.exists());
 }

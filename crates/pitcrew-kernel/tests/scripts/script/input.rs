@@ -2,8 +2,9 @@
 
 use super::{Script, family, plan, queries, results::of_driver, signals::of_agent};
 use pitcrew_model::{
-    Actor, Addressee, Approval, AttemptId, Claim, Command, Freshness, GrantScope, InputBody,
-    Matrix, MessageId, NoteKind, Party, Priority, Rule, Sandbox, Tier, Verdict, WorkerId,
+    Actor, Addressee, Approval, AttemptId, Claim, Command, Freshness, GrantScope, History,
+    InputBody, Matrix, MessageId, NoteKind, Party, Priority, Rule, Sandbox, Tier, Verdict,
+    WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -86,7 +87,7 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
         "abandon" => Command::AbandonTask { task: id(subject) },
         "land" => {
             let approval = if words == "ask" { Approval::Ask } else { Approval::Given };
-            Command::LandPlan { plan: id(subject), approval }
+            Command::LandPlan { plan: id(subject), approval, history: None, message: None }
         }
         "restore" => Command::RestoreTask { task: id(subject), number: words.parse().ok() },
         "gc" => Command::CollectGarbage,
@@ -94,6 +95,7 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
         "settings" => Command::ApplySettings {
             agents_max: subject.parse().expect("a number"),
             agents_live_max: words.parse().expect("a number"),
+            history: History::default(),
         },
         "slots" => Command::SetAgentsMax { count: subject.parse().expect("a number") },
         _ => return None,
@@ -197,7 +199,12 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
             let (tasks, freshness) = (vec![id(subject)], Freshness::Continue);
             Command::RetryTasks { tasks, freshness }
         }
-        "self-land" => Command::LandPlan { plan: id(subject), approval: Approval::Given },
+        "self-land" => Command::LandPlan {
+            plan: id(subject),
+            approval: Approval::Given,
+            history: None,
+            message: None,
+        },
         "self-approve" => {
             let (request, verdict, scope) = (id(subject), Verdict::Approve, GrantScope::Always);
             Command::DecideRequest { request, verdict, reason: None, scope }

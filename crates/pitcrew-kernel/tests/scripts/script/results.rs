@@ -55,7 +55,14 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
         "landed" => {
             let at = LandedAt::Base { branch: "main".into() };
             let commit = CommitId("landed".into());
-            let landing = Landing { commit, at, files_count: 1, insertions: 1, deletions: 0 };
+            let landing = Landing {
+                commit,
+                at,
+                files_count: 1,
+                insertions: 1,
+                deletions: 0,
+                commits_count: 1,
+            };
             Script::ended(script.effect(land), EffectResult::Landed { plan, landing })
         }
         "not-landed" => {

@@ -47,8 +47,9 @@ fn reason(reason: &Reason) -> String {
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn event(event: &Event) -> String {
     let line = match event {
-        Event::SettingsApplied { agents_max, agents_live_max } => {
-            format!("settings: {agents_max} slots, {agents_live_max} processes")
+        Event::SettingsApplied { agents_max, agents_live_max, history } => {
+            let history = if history.is_merge() { "" } else { ", another history" };
+            format!("settings: {agents_max} slots, {agents_live_max} processes{history}")
         }
         Event::AgentsMaxSet { count } => format!("slots: {count}"),
         Event::PlanCreated { plan, head, .. } => format!("{plan} = {}", head.name),
@@ -141,6 +142,9 @@ pub fn event(event: &Event) -> String {
         }
         Event::StandaloneSpawned { plan, tasks, .. } => {
             format!("{plan} holds {} of a client", SubtaskNames(tasks))
+        }
+        Event::LandingPlanned { plan, history, message } => {
+            format!("{plan} is landed as {history:?}{}", because(message.as_deref().unwrap_or("")))
         }
         Event::LandingMoved { plan, from, to, reason, .. } => {
             format!("{plan} landing {from} -> {to}{}", because(reason))

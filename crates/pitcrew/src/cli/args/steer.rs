@@ -51,9 +51,21 @@ pub struct MessageArgs {
 pub struct LandArgs {
     /// The plan: its id or name
     pub plan: String,
-    /// Merge without asking
+    /// Land without asking
     #[arg(long, short)]
     pub yes: bool,
+    /// One commit with everything
+    #[arg(long, group = "form")]
+    pub squash: bool,
+    /// One commit for each task on top of the branch, without a merge commit
+    #[arg(long, group = "form")]
+    pub rebase: bool,
+    /// One commit for each task below a merge commit: the default, unless `[landing]` says otherwise
+    #[arg(long, group = "form")]
+    pub merge: bool,
+    /// The message of the merge commit, or of the squashed one
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "rebase")]
+    pub message: Option<String>,
     /// Print the events of the landing, as the demo does after those of the run
     #[arg(long, hide = true, conflicts_with = "json")]
     pub events: bool,

@@ -101,6 +101,7 @@ pub fn say(board: &Board, entry: &Entry, look: &TaskNow) -> Vec<Step> {
         | Event::ToolDecided { .. }
         | Event::ToolAnswered { .. }
         | Event::LandingMoved { .. }
+        | Event::LandingPlanned { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. }
         | Event::RestoreAsked { .. }

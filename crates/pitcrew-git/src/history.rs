@@ -1,0 +1,165 @@
+//! Builds the commits that a landing adds to the user's history: one for each completed task.
+//!
+//! The integration branch has a merge for each task and, behind it, whatever the agents committed and
+//! failed attempts left. None of that enters the user's history. Each step of the integration branch is
+//! applied to the user's branch as a commit of its own, by a three-way merge of trees.
+
+use crate::{Vault, git_dir::Identity, land::LandPlan, merge::Merge};
+use pitcrew_model::{CommitId, Failure, LandedTask};
+use pitcrew_process::Cancel;
+use std::fmt::Write;
+
+/// What git and its hosts show of a subject without cutting it.
+const SUBJECT_CHARS_MAX: usize = 72;
+
+/// Commits on top of a branch.
+pub(crate) struct Chain {
+    /// The last one, or the branch itself where nothing was added.
+    pub(crate) end: CommitId,
+    pub(crate) count: u64,
+}
+
+/// A chain, or the files in which a step cannot be applied.
+pub(crate) enum Built {
+    Chain(Chain),
+    Conflict(Vec<String>),
+}
+
+impl Vault {
+    /// Applies each of the tasks to `from`, in order, as a commit. What changes nothing has no commit.
+    pub(crate) fn task_commits(
+        &self,
+        from: &CommitId,
+        tasks: &[LandedTask],
+        identity: Identity<'_>,
+        cancel: &Cancel,
+    ) -> Result<Built, Failure> {
+        let mut chain = Chain { end: from.clone(), count: 0 };
+        for task in tasks {
+            let before = self.tree(&chain.end, cancel)?;
+            let tree = if before == self.tree(&task.onto, cancel)? {
+                self.tree(&task.merged, cancel)?
+            } else {
+                match self.merge(&chain.end, &task.merged, Some(&task.onto), None, cancel)? {
+                    Merge::Clean(tree) => tree,
+                    Merge::Conflict(paths) => return Ok(Built::Conflict(paths)),
+                }
+            };
+            if tree != before {
+                let message = task_message(task);
+                let parents = [&chain.end];
+                chain.end = self.commit_tree(&tree, &parents, &message, identity, cancel)?;
+                chain.count += 1;
+            }
+        }
+        Ok(Built::Chain(chain))
+    }
+}
+
+/// The name of the task and what its agent says of the work, with the agent as co-author.
+fn task_message(task: &LandedTask) -> String {
+    let summary = without_trailers(&task.summary);
+    let first = summary.lines().next().unwrap_or_default();
+    let subject = match first {
+        "" => task.key.clone(),
+        first => format!("{}: {first}", task.key),
+    };
+    let mut message = subject_of(&subject);
+    // The whole summary, unless the subject has it.
+    if summary.lines().count() > 1 || message != subject {
+        write!(message, "\n\n{summary}").expect("a string takes everything");
+    }
+    write!(message, "\n\nPitcrew-Task: {}", task.task).expect("a string takes everything");
+    if let Some(agent) = &task.agent {
+        let name: String = agent.chars().filter(|it| !"<>".contains(*it)).collect();
+        write!(message, "\nCo-authored-by: {name} <{name}@pitcrew.invalid>")
+            .expect("a string takes everything");
+    }
+    message
+}
+
+/// The title of the plan and what each of its tasks did.
+pub(crate) fn plan_message(order: &LandPlan) -> String {
+    let trailer = format!("Pitcrew-Plan: {}", order.plan);
+    if let Some(message) = &order.message {
+        return format!("{}\n\n{trailer}", message.trim());
+    }
+    let mut message = subject_of(order.title.trim());
+    if message != order.title.trim() {
+        write!(message, "\n\n{}", order.title.trim()).expect("a string takes everything");
+    }
+    let mut lines = String::new();
+    for task in &order.tasks {
+        let summary = without_trailers(&task.summary);
+        let said = summary.lines().next().map(|it| format!(": {it}")).unwrap_or_default();
+        writeln!(lines, "- {}{said}", task.key).expect("a string takes everything");
+    }
+    if !lines.is_empty() {
+        write!(message, "\n\n{}", lines.trim_end()).expect("a string takes everything");
+    }
+    format!("{message}\n\n{trailer}")
+}
+
+/// The beginning of a text, as short as a subject should be, cut between words.
+fn subject_of(text: &str) -> String {
+    if text.chars().count() <= SUBJECT_CHARS_MAX {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(SUBJECT_CHARS_MAX - 3).collect();
+    let at = cut.rfind(' ').filter(|at| *at > SUBJECT_CHARS_MAX / 2).unwrap_or(cut.len());
+    format!("{}...", &cut[..at])
+}
+
+/// The words of an agent, which may not name authors, reviewers or signers: lines that git would read
+/// as trailers are quoted.
+fn without_trailers(words: &str) -> String {
+    let mut out = String::new();
+    for line in words.trim().lines() {
+        let line = line.trim_end();
+        let is_trailer = line.split_once(':').is_some_and(|(token, _)| {
+            !token.is_empty() && token.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
+        });
+        let quote = if is_trailer && line.contains("-by:") { "> " } else { "" };
+        writeln!(out, "{quote}{line}").expect("a string takes everything");
+    }
+    out.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pitcrew_model::TaskId;
+
+    fn task(summary: &str, agent: Option<&str>) -> LandedTask {
+        let (onto, merged) = (CommitId("a".repeat(40)), CommitId("b".repeat(40)));
+        let (task, key) = (TaskId(3), "limits".to_owned());
+        let agent = agent.map(str::to_owned);
+        LandedTask { task, key, summary: summary.into(), agent, onto, merged }
+    }
+
+    #[test]
+    fn a_short_summary_is_the_subject() {
+        let message = task_message(&task("counts requests\n", Some("claude")));
+        let expected = "limits: counts requests\n\nPitcrew-Task: task-3\n\
+                        Co-authored-by: claude <claude@pitcrew.invalid>";
+        assert_eq!(message, expected);
+        assert_eq!(task_message(&task("", None)), "limits\n\nPitcrew-Task: task-3");
+    }
+
+    #[test]
+    fn a_long_summary_stands_below_its_beginning() {
+        let message = task_message(&task("counts requests\nby address", None));
+        let expected =
+            "limits: counts requests\n\ncounts requests\nby address\n\nPitcrew-Task: task-3";
+        assert_eq!(message, expected);
+        let message = task_message(&task(&"word ".repeat(40), None));
+        assert!(message.lines().next().is_some_and(|it| it.chars().count() <= 72), "{message}");
+        assert!(message.contains(&"word ".repeat(30)), "{message}");
+    }
+
+    #[test]
+    fn a_summary_names_no_authors() {
+        let message = task_message(&task("done\nSigned-off-by: Ada <ada@example.org>", None));
+        assert!(message.contains("> Signed-off-by: Ada"), "{message}");
+    }
+}
