@@ -177,7 +177,9 @@ pub enum Commands {
     ///
     /// Your branch is moved only if it is not checked out or its checkout is clean. Otherwise the merge is
     /// put on a separate branch.
-    #[command(after_help = "Examples:\n  pitcrew land plan-1\n  pitcrew land plan-1 --yes")]
+    #[command(
+        after_help = "Examples:\n  pitcrew land plan-1\n  pitcrew land plan-1 --yes\n  pitcrew land plan-1 --squash -m \"Add rate limits\""
+    )]
     Land(LandArgs),
     /// Restore a saved state of a task as a branch
     ///
