@@ -192,6 +192,7 @@ fn fold(state: &mut State, entry: &Entry) {
 }
 
 /// Returns the attempt that waits for the event's effect from now on, and for no earlier one.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
     match event {
         Event::AttemptOpened { attempt, .. }
@@ -267,6 +268,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
 }
 
 /// Returns whether `react` answers this event with an effect. Replay uses this instead of `react`.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub(crate) fn asks_for_effect(event: &Event) -> bool {
     match event {
         Event::PlanOpened { .. }

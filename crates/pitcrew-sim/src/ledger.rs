@@ -247,7 +247,6 @@ impl Ledger {
             Event::ToolAnswered { request, option, .. } => {
                 self.tool_answered(*request, option.as_deref());
             }
-            Event::LandingPlanned { .. } => {}
             Event::LandingMoved { plan, from, to, .. } => self.landing_moved(*plan, *from, *to),
             Event::RemovalAsked { attempt } => self.removal_asked(*attempt),
             Event::EffectEnded { effect, result } => {
@@ -312,6 +311,7 @@ impl Ledger {
             | Event::OutputHanded { .. }
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
+            | Event::LandingPlanned { .. }
             | Event::Abandoned { .. } => {}
         }
     }

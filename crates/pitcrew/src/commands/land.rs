@@ -3,7 +3,7 @@
 use super::{CommandResult, logs::print_events};
 use crate::{
     ask::{Confirmation, Person},
-    cli::LandArgs,
+    cli::{HistoryArgs, LandArgs},
     client::{Client, StreamItem},
     exit::Exit,
     ids,
@@ -48,7 +48,7 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
             Confirmation::Interrupted => return Ok(Exit::Interrupted),
         }
     };
-    let (history, message) = (history(&args), args.message.clone());
+    let (history, message) = (history(&args.history), args.message.clone());
     let command = Command::LandPlan { plan, approval, history, message };
     let accepted = client.command(&command).await?;
     if let Some(request) = accepted.created.requests.first() {
@@ -81,7 +81,7 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
 }
 
 /// The form of history that the flags name.
-fn history(args: &LandArgs) -> Option<History> {
+fn history(args: &HistoryArgs) -> Option<History> {
     match (args.squash, args.rebase, args.merge) {
         (true, _, _) => Some(History::Squash),
         (_, true, _) => Some(History::Linear),

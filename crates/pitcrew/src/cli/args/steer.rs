@@ -54,15 +54,8 @@ pub struct LandArgs {
     /// Land without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// One commit with everything
-    #[arg(long, group = "form")]
-    pub squash: bool,
-    /// One commit for each task on top of the branch, without a merge commit
-    #[arg(long, group = "form")]
-    pub rebase: bool,
-    /// One commit for each task below a merge commit: the default, unless `[landing]` says otherwise
-    #[arg(long, group = "form")]
-    pub merge: bool,
+    #[command(flatten)]
+    pub history: HistoryArgs,
     /// The message of the merge commit, or of the squashed one
     #[arg(long, short, value_name = "TEXT", conflicts_with = "rebase")]
     pub message: Option<String>,
@@ -71,6 +64,21 @@ pub struct LandArgs {
     pub events: bool,
     #[command(flatten)]
     pub output: Json,
+}
+
+/// The form of the landed history.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct HistoryArgs {
+    /// One commit with everything
+    #[arg(long)]
+    pub squash: bool,
+    /// One commit for each task on top of the branch, without a merge commit
+    #[arg(long)]
+    pub rebase: bool,
+    /// One commit for each task below a merge commit: the default, unless `[landing]` says otherwise
+    #[arg(long)]
+    pub merge: bool,
 }
 
 #[derive(Debug, Args)]
