@@ -182,7 +182,7 @@ impl FileScope {
             Standing::Outside => {
                 let is_seen = self.sees.iter().any(|it| it.contains(place.as_str()));
                 let may = access == Access::Read && is_seen;
-                (!may).then(|| format!("outside your zone ({})", self.zone.describe()))
+                (!may).then(|| format!("outside your region ({})", self.zone.describe()))
             }
         }
     }
@@ -330,12 +330,12 @@ mod tests {
         let (error, bytes_saved) = blocked.answer(&reach().outline).await;
         assert_eq!((error.code, bytes_saved), (-32001, 1_000 - 23));
         assert_eq!(error.data["outline"], "outline of core/auth.rs");
-        for part in ["outside your zone (ui)", "a2a_query", "NEED: NAME from core/auth.rs"] {
+        for part in ["outside your region (ui)", "a2a_query", "NEED: NAME from core/auth.rs"] {
             assert!(error.message.contains(part), "{}", error.message);
         }
         for (file, part) in [
-            ("core/auth.rs", "outside your zone"),
-            ("lib/b", "outside your zone"),
+            ("core/auth.rs", "outside your region"),
+            ("lib/b", "outside your region"),
             ("ui/secret/key", "denied"),
             (".git/config", ".git"),
             ("../x", "outside"),

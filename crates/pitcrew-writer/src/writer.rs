@@ -103,7 +103,7 @@ impl<J: Journal> Writer<J> {
                 | AppendErrorKind::Unannounced { .. }
                 | AppendErrorKind::Corrupt(_)
                 | AppendErrorKind::Io(_) => {
-                    eprintln!("pitcrew: {}; the orchestrator ends here", text::chain(&error));
+                    eprintln!("pitcrew: {}; the orchestrator exits", text::chain(&error));
                     std::process::abort();
                 }
             },

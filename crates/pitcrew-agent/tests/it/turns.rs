@@ -92,7 +92,7 @@ async fn a_refused_report_is_retried_at_the_next_prompt() {
     let stage = Stage::new().await;
     let end = stage.script("complete refuse me").await;
     assert_ended(&end);
-    assert!(end.last_words.contains("attempt-1 is over"), "{end:?}");
+    assert!(end.last_words.contains("attempt-1 has ended"), "{end:?}");
     stage.prompt("You have not completed your task.").await;
     assert_eq!(stage.calls().len(), 2);
     stage.stop().await;

@@ -76,20 +76,20 @@ fn root_in_t2_has_to_agree_once() {
               plan-1 = demo
               task-1 = a
               plan-1 draft -> awaiting_approval
-              plan-1 awaiting_approval -> active (approved with the order)
+              plan-1 awaiting_approval -> active (approved with the command)
               => prepare plan-1
             > sandbox T2 root
               sandbox: T2 available
             > plan demo | b
               rejected: agents would run as root with Landlock and seccomp only (tier T2), which do not protect the modes and times of files of root: no bubblewrap: install it; run pitcrew as an ordinary user, or accept this once with `--accept-tier T2`
             > client accept-tier T2
-              rejected: client may not do this: only a person can
+              rejected: only a person may do this, not client
             > accept-tier T2
               T2 accepted
             > sandbox T1 root
               sandbox: T1 available
             > plan demo | c
-              rejected: nothing of the operating system would hold the agents here (tier T1): no bubblewrap: install it; to work like this nevertheless, agree once with `--accept-tier T1`
+              rejected: no OS sandbox is available (tier T1): no bubblewrap: install it; to run agents unconfined, agree once with `--accept-tier T1`
         "#]],
     );
 }

@@ -24,7 +24,7 @@ fn name_spaces() -> Vec<(&'static str, String)> {
         ("setns", call(libc::SYS_setns, "-1, 0")),
         ("open_tree", call(libc::SYS_open_tree, "-100, $none, 0")),
         ("a user's namespace", call(libc::SYS_unshare, "0x10000000")),
-        ("a time namespace", call(libc::SYS_unshare, "0x80")),
+        ("a time namespace", call(libc::SYS_unshare, "0x81")),
         ("a clone in one", call(libc::SYS_clone, "0x10000000 | 17, 0, 0, 0, 0")),
     ]
 }

@@ -133,7 +133,7 @@ mod tests {
                 let is_known = word.starts_with("--")
                     || word == "COMMAND"
                     // Processes that Pitcrew starts itself; clap does not know them.
-                    || ["shim", "confine", "egress", "bridge"].contains(&word)
+                    || ["shim", "confine", "egress", "bridge", "parser"].contains(&word)
                     || known.find_subcommand(word).is_some();
                 assert!(is_known, "{name}: `pitcrew {word}`");
             }

@@ -28,9 +28,9 @@ fn invalid_line_is_answered_and_the_session_continues() {
     let sandbox = sandbox();
     let (mut client, _) = session(&sandbox);
     for (line, code, words) in [
-        ("hello", -32700, "no JSON"),
-        ("{\"jsonrpc\": \"2.0\", \"id\":", -32700, "no JSON"),
-        ("[1]", -32600, "no message"),
+        ("hello", -32700, "not JSON"),
+        ("{\"jsonrpc\": \"2.0\", \"id\":", -32700, "not JSON"),
+        ("[1]", -32600, "not an MCP message"),
     ] {
         client.write(line);
         let answer = client.await_frame(|it| it.get("error").is_some());

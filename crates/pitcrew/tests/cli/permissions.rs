@@ -118,7 +118,7 @@ fn grant_holds_until_it_is_revoked() {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
 
     sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(0);
-    sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(2).notes("no grant-1");
+    sandbox.pitcrew(&["permissions", "revoke", "grant-1"]).expect(2).notes("no active grant-1");
     let plan = sandbox.plan(&asking("third", &["make docs", "make more"]));
     let running = sandbox.start(&["run", &plan, "--yes"]);
     let request = await_request(&sandbox);

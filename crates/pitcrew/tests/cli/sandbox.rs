@@ -275,7 +275,7 @@ fn repository_may_require_a_stronger_tier() {
     sandbox.write(".pitcrew/config.toml", "[sandbox]\nmin_tier = \"T3\"\n");
     sandbox.commit("wants a box");
     let refused = sandbox.pitcrew(&["run", &sandbox.plan(TWO_COMMANDS), "--yes"]);
-    assert!(refused.stderr.contains("tier T3 is wanted"), "{refused}");
+    assert!(refused.stderr.contains("tier T3 is required"), "{refused}");
     let weaker = "[sandbox]\nmin_tier = \"T1\"\ntier = \"T1\"\n";
     sandbox.write(".pitcrew/config.toml", weaker);
     let refused = sandbox.pitcrew(&["config", "show"]);

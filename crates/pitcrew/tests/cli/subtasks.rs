@@ -196,7 +196,7 @@ script = '''
 tool a2a_spawn_parallel_subtasks <<END
 {"blocking": true, "subtasks": [
   {"agent": "builtin", "prompt": "one", "workspace": "read_only",
-   "script": "read core/lib.rs\nrun ! { echo x > core/lib.rs; } && ! rm core/lib.rs && ! touch new && ! git config user.name x\nrefused fs/write_text_file {\"path\": \"core/lib.rs\", \"content\": \"x\"}\nexpect you only read\nrun mkdir -p target/debug && rm $(mktemp)\ncomplete one"},
+   "script": "read core/lib.rs\nrun ! { echo x > core/lib.rs; } && ! rm core/lib.rs && ! touch new && ! git config user.name x\nrefused fs/write_text_file {\"path\": \"core/lib.rs\", \"content\": \"x\"}\nexpect read-only for your task\nrun mkdir -p target/debug && rm $(mktemp)\ncomplete one"},
   {"agent": "builtin", "prompt": "two", "workspace": "read_only",
    "script": "run grep -q 'pub fn core' core/lib.rs && ! touch core/new\ncomplete two"}
 ]}

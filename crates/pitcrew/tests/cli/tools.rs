@@ -356,7 +356,7 @@ complete done
         (&child, "a2a_subtask_complete", "orchestrator_complete_task"),
     ] {
         assert!(prompt.contains("## Where you work"), "{prompt}");
-        assert!(prompt.contains(&format!("call the tool `{tool}`")), "{prompt}");
+        assert!(prompt.contains(&format!("call `{tool}`")), "{prompt}");
         assert!(!prompt.contains(other), "{prompt}");
     }
     assert!(parent.contains("You may change: core."), "{parent}");

@@ -37,7 +37,7 @@ refused fs/read_text_file {"path": "core/auth.rs"}
 refused fs/read_text_file {"path": "core/auth.rs"}
 refused fs/read_text_file {"path": "core/auth.rs"}
 refused fs/write_text_file {"path": "core/auth.rs", "content": "mine"}
-expect never taken
+expect are discarded
 refused fs/write_text_file {"path": "ui/keys/a", "content": "mine"}
 expect denied
 refused fs/write_text_file {"path": "../escape", "content": "mine"}
@@ -86,7 +86,7 @@ Use the validator.
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
-    logs.says("outside your zone (ui)").says("AuthValidator");
+    logs.says("outside your region (ui)").says("AuthValidator");
     sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
 }
@@ -145,7 +145,7 @@ expect create an empty file or folder first
 run touch ui/a.rs
 tool a2a_spawn_subtask <<END
 {"agent": "builtin", "prompt": "near", "workspace": "shared", "target_files": ["ui/a.rs"], "blocking": true,
- "script": "tool fs/read_text_file {\"path\": \"ui/form.rs\"}\nrefused fs/write_text_file {\"path\": \"ui/form.rs\", \"content\": \"x\"}\nexpect outside your zone\nrefused fs/read_text_file {\"path\": \"core/auth.rs\"}\ntool fs/write_text_file {\"path\": \"ui/a.rs\", \"content\": \"a\"}\ncomplete near"}
+ "script": "tool fs/read_text_file {\"path\": \"ui/form.rs\"}\nrefused fs/write_text_file {\"path\": \"ui/form.rs\", \"content\": \"x\"}\nexpect outside your region\nrefused fs/read_text_file {\"path\": \"core/auth.rs\"}\ntool fs/write_text_file {\"path\": \"ui/a.rs\", \"content\": \"a\"}\ncomplete near"}
 END
 expect "status": "success"
 complete all

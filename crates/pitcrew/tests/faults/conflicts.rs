@@ -105,7 +105,7 @@ fn finished(sandbox: &Sandbox) {
 #[track_caller]
 fn lands_on_a_separate_branch(sandbox: &Sandbox, reason: &str) {
     let before = snapshot_of_the_user(sandbox);
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
     assert!(landed.stdout.contains("pitcrew/plan-1-files"), "{landed}");
     // The review lists the files.
     assert!(landed.stderr.contains("M  core/one.txt  +1  -1"), "{landed}");

@@ -29,7 +29,7 @@ fn uncommitted_work_is_visible_and_never_lands() {
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     let board = board(&sandbox);
     assert_eq!(board.plans[0].base.as_ref().map(|it| it.dirty_count), Some(2));
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
     assert!(landed.stdout.contains("pitcrew/plan-1-copies"), "{landed}");
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     let at = |path: &str| sandbox.git(&["show", &format!("pitcrew/plan-1-copies:{path}")]);
@@ -75,7 +75,7 @@ fn detached_head_is_not_moved() {
     sandbox.git(&["checkout", "--quiet", "--detach"]);
     run(&sandbox, COPIES);
     let tip = sandbox.git(&["rev-parse", "HEAD"]);
-    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    let landed = sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(10);
     assert!(landed.stdout.contains("pitcrew/plan-1-copies"), "{landed}");
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), tip);
     assert_eq!(sandbox.git(&["rev-parse", "main"]), tip);

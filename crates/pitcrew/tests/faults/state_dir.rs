@@ -182,7 +182,7 @@ fn full_disk_refuses_new_work_without_loss() {
     let long = long.display().to_string();
     let refused = sandbox.pitcrew(&["run", &long, "--yes"]).expect(1);
     assert!(refused.stderr.contains("the disk is full"), "{refused}");
-    assert!(refused.stderr.contains("Nothing was changed"), "{refused}");
+    assert!(refused.stderr.contains("nothing was changed"), "{refused}");
     assert_eq!(board(&sandbox).plans.len(), 1);
     sandbox.pitcrew(&["logs", "plan-1"]).expect(0);
     drop(file);
