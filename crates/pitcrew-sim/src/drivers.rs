@@ -81,7 +81,7 @@ impl World {
             Effect::Land { plan, head, .. } => {
                 // Few schedules reach a landing, so these get conflicts often.
                 let fails = mood == Mood::Any && dice.one_in(2);
-                self.land(*plan, head, dice, fails)
+                self.land(*plan, head, dice, mood, fails)
             }
             Effect::Snapshot { attempt, last, .. } => {
                 self.snapshot(*attempt, last.as_ref(), dice, fails)

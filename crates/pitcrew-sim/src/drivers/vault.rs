@@ -1,6 +1,9 @@
 //! The driver of the vault and the checkouts.
 
-use super::failures::{checks, conflict, failed, gate, git};
+use super::{
+    Mood,
+    failures::{checks, conflict, failed, gate, git},
+};
 use crate::{broken::hold, counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{
     AttemptId, CheckResult, CommitId, EffectResult, Failure, FileChange, LandedAt, Landing, PlanId,
@@ -203,6 +206,7 @@ impl World {
         plan: PlanId,
         head: &CommitId,
         dice: &mut Dice,
+        mood: Mood,
         fails: bool,
     ) -> EffectResult {
         if fails {
@@ -214,7 +218,7 @@ impl World {
         }
         let commit = self.git.land(plan, head);
         let branch = "main".to_owned();
-        let at = if dice.one_in(3) {
+        let at = if mood == Mood::Any && dice.one_in(3) {
             self.counters.count(Fault::MovedHead);
             LandedAt::Side { branch, reason: "the branch moved".into() }
         } else {
