@@ -1,4 +1,4 @@
-//! The agent's process: answers the client's requests and runs turns in tasks.
+//! The agent's process: handles the client's requests and runs each turn in a task.
 
 use crate::{
     model::{Client, Failure, ModelSetup},
@@ -30,12 +30,12 @@ use tokio_util::sync::CancellationToken;
 pub struct Options {
     /// A script to run if the client sends no order.
     pub script: Option<String>,
-    /// With a model, orders are ignored: a prompt is text for the model.
+    /// If there is a model, orders are ignored and each prompt is sent to the model.
     pub model: Option<ModelSetup>,
 }
 
 impl Options {
-    /// Loads the script from a file; the error is for stderr.
+    /// Loads the script from a file. Errors are meant for stderr.
     pub fn with_script_file(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
@@ -72,12 +72,12 @@ pub async fn agent_main(options: Options) -> ExitCode {
 struct Process {
     script: Option<String>,
     model: Option<Model>,
-    /// The client reads and writes files for its agent.
+    /// Whether the client reads and writes files for the agent.
     has_files: AtomicBool,
     sessions: Mutex<Sessions>,
 }
 
-/// The model of all sessions. If it is not usable, each turn reports why.
+/// The model of all sessions. If it cannot be used, each turn reports the reason.
 pub(crate) struct Model {
     pub setup: ModelSetup,
     pub client: Result<Client, Failure>,
@@ -91,11 +91,13 @@ struct Sessions {
 
 type SessionIdText = Arc<str>;
 
-/// Handlers block all other messages, so slow work is spawned. A spawned task never returns an
+/// Serves until the connection closes.
+///
+/// A handler blocks all other messages, so slow work is spawned. A spawned task never returns an
 /// error, because that would close the connection.
 async fn serve(process: &Arc<Process>) -> Result<(), Error> {
-    let (meeting, opening, prompting) = (process.clone(), process.clone(), process.clone());
-    let (closing, cancelling) = (process.clone(), process.clone());
+    let (for_initialize, for_new_session) = (process.clone(), process.clone());
+    let (for_prompt, for_close, for_cancel) = (process.clone(), process.clone(), process.clone());
     Agent
         .v1()
         .name("pitcrew-agent")
@@ -103,14 +105,14 @@ async fn serve(process: &Arc<Process>) -> Result<(), Error> {
             async move |request: InitializeRequest, responder: Responder<_>, _: Connection| {
                 let fs = request.client_capabilities.fs;
                 let has_files = fs.read_text_file && fs.write_text_file;
-                meeting.has_files.store(has_files, Ordering::Relaxed);
+                for_initialize.has_files.store(has_files, Ordering::Relaxed);
                 responder.respond(wire::introduction())
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |request: NewSessionRequest, responder: Responder<_>, cx: Connection| {
-                let process = opening.clone();
+                let process = for_new_session.clone();
                 let connection = cx.clone();
                 cx.spawn(async move {
                     responder.respond_with_result(process.open(request, connection).await).ok();
@@ -121,8 +123,8 @@ async fn serve(process: &Arc<Process>) -> Result<(), Error> {
         )
         .on_receive_request(
             async move |request: PromptRequest, responder: Responder<_>, cx: Connection| {
-                let process = prompting.clone();
-                // The turn starts here, so that a cancellation in the next message finds it.
+                let process = for_prompt.clone();
+                // Starts the turn before the next message, which may cancel it.
                 let turn = process.begin_turn(&request);
                 cx.spawn(async move {
                     let ended = match turn {
@@ -137,14 +139,14 @@ async fn serve(process: &Arc<Process>) -> Result<(), Error> {
         )
         .on_receive_request(
             async move |request: CloseSessionRequest, responder: Responder<_>, _: Connection| {
-                closing.close(&request.session_id);
+                for_close.close(&request.session_id);
                 responder.respond(CloseSessionResponse::new())
             },
             on_receive_request!(),
         )
         .on_receive_notification(
             async move |notification: CancelNotification, _: Connection| {
-                if let Ok(session) = cancelling.session(&notification.session_id) {
+                if let Ok(session) = for_cancel.session(&notification.session_id) {
                     session.cancel();
                 }
                 Ok(())
@@ -234,7 +236,7 @@ impl Process {
             },
         };
         session.end_turn(progress);
-        // The client expects a confirmation of its cancellation, whatever the step returned.
+        // The client expects its cancellation to be confirmed, whatever the step returned.
         if cancel.is_cancelled() {
             let usage = ended.ok().and_then(|it| it.usage);
             return Ok(PromptResponse::new(StopReason::Cancelled).usage(usage));
@@ -245,7 +247,7 @@ impl Process {
 
 fn spec(server: McpServer) -> Result<ServerSpec, Error> {
     let McpServer::Stdio(it) = server else {
-        // The capabilities announce no other kind.
+        // The capabilities do not offer any other transport.
         return Err(wire::invalid("only MCP servers on stdio are supported"));
     };
     Ok(ServerSpec {
@@ -261,7 +263,7 @@ fn text(prompt: &[ContentBlock]) -> String {
     let texts = prompt.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         ContentBlock::ResourceLink(link) => Some(link.uri.as_str()),
-        // The library's enum may grow.
+        // The library's enum is non-exhaustive.
         ContentBlock::Image(_) | ContentBlock::Audio(_) | ContentBlock::Resource(_) | _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

@@ -3,7 +3,7 @@
 use pitcrew_model::{AttemptId, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// The answer to `GET /v1/gc`. The request removes nothing.
+/// The response to `GET /v1/gc`. The request itself removes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GarbagePreview {
     pub removable: Vec<RemovableCheckout>,

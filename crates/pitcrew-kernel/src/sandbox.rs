@@ -4,17 +4,18 @@ use crate::State;
 use alloc::string::ToString;
 use pitcrew_model::{Failure, Rejection, Sandbox, Tier};
 
-/// Fails an attempt if nothing may start here. A person can change that, and retry.
+/// Returns the failure of an attempt that may not start in the available sandbox. A person can fix
+/// the cause and retry.
 pub fn check(state: &State) -> Result<(), Failure> {
     admit(state).map_err(|it| Failure::Sandbox { message: it.to_string() })
 }
 
-/// Rejects a plan that could not start here.
+/// Rejects a plan whose tasks could not start in the available sandbox.
 pub fn admit(state: &State) -> Result<(), Rejection> {
     state.sandbox.as_ref().map_or(Ok(()), |it| suffices(state, it))
 }
 
-/// Checks a sandbox against the required tier and what a person has agreed to.
+/// Checks a sandbox against the required tier and the consent that a person has given.
 pub fn suffices(state: &State, sandbox: &Sandbox) -> Result<(), Rejection> {
     let (available, obstacle) = (sandbox.available, sandbox.obstacle.clone());
     if let Some(min_tier) = sandbox.min_tier.filter(|it| *it > available) {

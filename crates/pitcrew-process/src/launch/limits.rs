@@ -1,4 +1,4 @@
-//! Resource limits of one program, which all its children inherit.
+//! Resource limits of a program and its descendants.
 
 use crate::{Limits, tree};
 use rustix::io::Errno;
@@ -8,17 +8,17 @@ use std::{fs, io, os::unix::fs::MetadataExt};
 pub(crate) fn apply(limits: &Limits) -> io::Result<()> {
     // A core dump could contain secrets.
     limit(Resource::Core, 0)?;
-    // Data, not address space: many programs reserve far more addresses than they use.
+    // Not the address space: many programs reserve far more of it than they use.
     limits.memory_bytes.map_or(Ok(()), |it| limit(Resource::Data, it))?;
     limits.file_bytes.map_or(Ok(()), |it| limit(Resource::Fsize, it))?;
     limits.open_files.map_or(Ok(()), |it| limit(Resource::Nofile, it))?;
     limits.processes.map_or(Ok(()), |it| limit(Resource::Nproc, it.saturating_add(running())))
 }
 
-/// Limits the memory of a program that was just started, and of each that it starts. One that has
-/// ended meanwhile needs no limit.
+/// Limits the memory of a program that was just started and of its descendants. Processes that have
+/// already ended are skipped.
 pub(crate) fn limit_memory(program: Pid, bytes: u64) -> io::Result<()> {
-    // It has the limits of this process, which stay where they are lower.
+    // The program has inherited the limits of this process. A lower limit is kept.
     let hard = getrlimit(Resource::Data).maximum.map_or(bytes, |it| it.min(bytes));
     let limit = Rlimit { current: Some(hard), maximum: Some(hard) };
     let mut open = vec![program];
@@ -27,13 +27,13 @@ pub(crate) fn limit_memory(program: Pid, bytes: u64) -> io::Result<()> {
             Ok(_) | Err(Errno::SRCH) => {}
             Err(error) => return Err(error.into()),
         }
-        // Those that it starts from now on inherit the limit; it may have started some before.
+        // Later children inherit the limit, but some may have been started before it was set.
         open.extend(tree::children(pid.as_raw_pid()).into_iter().filter_map(Pid::from_raw));
     }
     Ok(())
 }
 
-/// Lowers a limit. One that is lower already stays.
+/// Lowers a limit. A limit that is already lower is kept.
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
     let before = getrlimit(resource);
     let hard = before.maximum.map_or(value, |it| it.min(value));
@@ -41,8 +41,9 @@ fn limit(resource: Resource, value: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?)
 }
 
-/// Processes and threads of this user that are visible here. The kernel counts all of them against the
-/// limit, so the program's share comes on top. In a box only those of the box are visible.
+/// Counts the visible processes and threads of this user. The kernel counts all of them against the
+/// limit, so the program's own limit is added to this number. In a sandbox, only the processes of
+/// that sandbox are visible.
 fn running() -> u64 {
     let user = rustix::process::getuid().as_raw();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn we_are_counted_ourselves() {
+    fn current_process_is_counted() {
         assert!(running() >= 1);
     }
 }

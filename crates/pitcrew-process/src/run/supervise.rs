@@ -1,4 +1,4 @@
-//! Feeds and drains a started program until it ends or has to be ended.
+//! Writes a program's input and reads its output until it exits or is terminated.
 
 use super::{Finished, Overflow, Run, Stdin, start::Started};
 use crate::{Cancel, poll, poll::Step, process_counter::ProcessCounter, tail::Tail};
@@ -15,21 +15,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the end of the output of a killed tree is waited for.
+/// How long to wait for the remaining output after the process tree has ended.
 const END_MS_MAX: u64 = 2_000;
 
 #[derive(PartialEq, Eq)]
 enum End {
-    ByItself,
+    Exited,
     TimedOut,
     Cancelled,
-    /// It wrote more than is kept.
+    /// The program wrote more output than is kept.
     Overflowed,
-    /// It was too many, in these words.
-    Crowd(String),
+    /// There were too many processes. Contains the message for the user.
+    TooManyProcesses(String),
 }
 
-/// Whatever breaks here, also the observer, the program is dropped and thereby ended.
+/// On any error or panic, including a panic of the observer, the program is dropped, which ends it.
 pub(super) fn supervise(
     started: Started,
     run: Run,
@@ -51,17 +51,17 @@ pub(super) fn supervise(
     };
     let exit = pidfd_open(program.pid(), PidfdFlags::empty())?;
     let deadline = started.at.checked_add(run.timeout);
-    let crowd = process_counter.map(|it| (it, program.pid().as_raw_pid()));
-    let end = flow.until_end(&exit, cancel, deadline, crowd)?;
+    let counted = process_counter.map(|it| (it, program.pid().as_raw_pid()));
+    let end = flow.until_end(&exit, cancel, deadline, counted)?;
     match &end {
-        End::ByItself => program.end_rest(),
+        End::Exited => program.end_rest(),
         End::TimedOut | End::Cancelled | End::Overflowed => program.end(),
-        End::Crowd(words) => {
+        End::TooManyProcesses(message) => {
             if process_counter.is_some_and(|it| it.is_boxed) {
                 program.kill();
             }
             program.end();
-            flow.note(words);
+            flow.note(message);
         }
     }
     flow.drain()?;
@@ -78,7 +78,7 @@ pub(super) fn supervise(
     })
 }
 
-/// The bytes that go in and come out.
+/// The program's input and output.
 struct Flow<'a> {
     stdin: Option<(PipeWriter, Vec<u8>, usize)>,
     stdout: (Option<PipeReader>, Tail),
@@ -93,18 +93,18 @@ impl Flow<'_> {
         exit: &OwnedFd,
         cancel: &Cancel,
         deadline: Option<Instant>,
-        mut crowd: Option<(ProcessCounter, i32)>,
+        mut counted: Option<(ProcessCounter, i32)>,
     ) -> io::Result<End> {
-        let bell = cancel.bell()?;
+        let cancelled = cancel.bell()?;
         loop {
-            let own = [(exit.as_fd(), PollFlags::IN), (bell.as_fd(), PollFlags::IN)];
-            let look = crowd.map(|it| it.0.next());
-            let ready = self.step(&own, [deadline, look].into_iter().flatten().min())?;
+            let own = [(exit.as_fd(), PollFlags::IN), (cancelled.as_fd(), PollFlags::IN)];
+            let next_count = counted.map(|it| it.0.next());
+            let ready = self.step(&own, [deadline, next_count].into_iter().flatten().min())?;
             if cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
             if ready[0] {
-                return Ok(End::ByItself);
+                return Ok(End::Exited);
             }
             if deadline.is_some_and(|it| Instant::now() >= it) {
                 return Ok(End::TimedOut);
@@ -112,8 +112,9 @@ impl Flow<'_> {
             if self.overflow == Overflow::Kill && self.is_truncated() {
                 return Ok(End::Overflowed);
             }
-            if let Some(words) = crowd.as_mut().and_then(|(count, root)| count.exceeded(*root)) {
-                return Ok(End::Crowd(words));
+            let exceeded = counted.as_mut().and_then(|(counter, root)| counter.exceeded(*root));
+            if let Some(message) = exceeded {
+                return Ok(End::TooManyProcesses(message));
             }
         }
     }
@@ -122,17 +123,17 @@ impl Flow<'_> {
         self.stdout.1.is_truncated() || self.stderr.1.is_truncated()
     }
 
-    /// Says something of ours where the program complains.
-    fn note(&mut self, words: &str) {
-        let line = format!("\npitcrew: {words}\n");
+    /// Appends a message from Pitcrew to stderr, or to stdout if stderr is not open.
+    fn note(&mut self, message: &str) {
+        let line = format!("\npitcrew: {message}\n");
         let (pipe, tail) = &mut self.stderr;
         let tail = if pipe.is_some() { tail } else { &mut self.stdout.1 };
         tail.push(line.as_bytes());
         (self.observe)(line.as_bytes());
     }
 
-    /// Takes what is still in the pipes of a tree that has ended. Somebody outside may hold an
-    /// end of them for ever, so this is not waited for without limit.
+    /// Reads what is left in the pipes after the process tree has ended. A process outside the tree
+    /// may keep a pipe open forever, so the time is limited.
     fn drain(&mut self) -> io::Result<()> {
         self.stdin = None;
         let until = Instant::now() + Duration::from_millis(END_MS_MAX);
@@ -142,7 +143,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    /// Waits until something can be moved, moves it, and tells which of `others` are ready.
+    /// Waits until data can be transferred, transfers it, and returns which of `others` are ready.
     fn step(
         &mut self,
         others: &[(BorrowedFd<'_>, PollFlags)],
@@ -155,8 +156,8 @@ impl Flow<'_> {
         }
         let ready = poll::wait(&interests, until)?;
         self.feed();
-        take(&mut self.stdout, self.observe);
-        take(&mut self.stderr, self.observe);
+        read_some(&mut self.stdout, self.observe);
+        read_some(&mut self.stderr, self.observe);
         Ok(ready)
     }
 
@@ -169,7 +170,7 @@ impl Flow<'_> {
                     *written == bytes.len()
                 }
                 Step::NotNow => false,
-                // A program need not read what it is given.
+                // A program need not read its input.
                 Step::Closed => true,
             };
         if is_done {
@@ -178,8 +179,8 @@ impl Flow<'_> {
     }
 }
 
-/// Takes one bufferful, so that no stream can keep the others waiting.
-fn take((pipe, tail): &mut (Option<PipeReader>, Tail), observe: &mut dyn FnMut(&[u8])) {
+/// Reads at most one buffer, so that no stream can block the others.
+fn read_some((pipe, tail): &mut (Option<PipeReader>, Tail), observe: &mut dyn FnMut(&[u8])) {
     let mut buffer = [0; poll::BUFFER_BYTES];
     let Some(reader) = pipe else { return };
     match Step::of(reader.read(&mut buffer)) {

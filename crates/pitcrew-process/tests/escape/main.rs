@@ -1,8 +1,9 @@
-//! The escape suite: programs that try to get out, in each tier that says it stops them, as root and
-//! as an ordinary user. Every attempt succeeds where nothing holds it, else it would prove nothing.
+//! The escape suite: programs that try to escape from each tier that claims to stop them, as root
+//! and as an ordinary user. Every attempt must succeed without confinement; otherwise it proves
+//! nothing.
 //!
-//! `cargo xtask escape` runs it with what the import gate and the doors of the orchestrator refuse,
-//! and makes a table of it.
+//! `cargo xtask escape` runs this suite and the tests of what the import gate and the
+//! orchestrator's endpoints refuse, and writes a table of the results.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 #[path = "../common/program.rs"]
@@ -22,24 +23,24 @@ fn nothing_gets_out_as_the_current_user() {
 
 #[test]
 fn nothing_gets_out_as_an_ordinary_user() {
-    // Where we are not root the current user is one.
+    // If we are not root, the current user is already an ordinary user.
     if User::Current.is_root() {
         try_all(User::Ordinary);
     }
 }
 
 #[test]
-fn more_than_forty_are_tried_and_each_has_a_name_of_its_own() {
+fn there_are_more_than_forty_attempts_with_unique_names() {
     let stage = Stage::new(User::Current);
     let names: Vec<&str> = attempts(&stage).iter().map(|it| it.name).collect();
-    let unlike: std::collections::BTreeSet<&str> = names.iter().copied().collect();
-    assert_eq!(unlike.len(), names.len());
+    let unique: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(unique.len(), names.len());
     assert!(names.len() > 40, "{}", names.len());
 }
 
-/// What a tier is said to stop is tried here, as every user who could do it.
+/// Every attempt that a tier is documented to stop is made here, as every user who could succeed.
 #[test]
-fn the_documentation_says_of_no_tier_what_is_not_tried() {
+fn every_documented_escape_is_tried() {
     let stage = Stage::new(User::Current);
     let attempts = attempts(&stage);
     for (name, cells) in documented_escapes() {
@@ -55,27 +56,27 @@ fn try_all(user: User) {
         return;
     }
     let stage = Stage::new(user);
-    let mut got_out = Vec::new();
+    let mut failures = Vec::new();
     for attempt in attempts(&stage) {
         let tiers = [Tier::T3, Tier::T2].into_iter().filter(|it| {
             !stage::is_left_out("TIER", &it.to_string()) && attempt.stopped_by(*it, user).is_some()
         });
-        if let Err(report) = tried(&stage, &attempt, &tiers.collect::<Vec<_>>()) {
-            got_out.push(format!("{} as {user}: {report}", attempt.name));
+        if let Err(report) = check(&stage, &attempt, &tiers.collect::<Vec<_>>()) {
+            failures.push(format!("{} as {user}: {report}", attempt.name));
         }
     }
-    assert!(got_out.is_empty(), "\n{}", got_out.join("\n"));
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// Whether it succeeds freely and is stopped in the tiers that say so.
-fn tried(stage: &Stage, attempt: &Attempt, tiers: &[Tier]) -> Result<(), String> {
+/// Checks that an attempt succeeds without confinement and is stopped in the given tiers.
+fn check(stage: &Stage, attempt: &Attempt, tiers: &[Tier]) -> Result<(), String> {
     if tiers.is_empty() {
         return Ok(());
     }
-    let freely = stage.free(&attempt.script);
-    if freely.code != Some(0) {
-        let Ended { code, text } = freely;
-        return Err(format!("proves nothing, freely it ends with {code:?}: {text}"));
+    let unconfined = stage.free(&attempt.script);
+    if unconfined.code != Some(0) {
+        let Ended { code, text } = unconfined;
+        return Err(format!("proves nothing: it fails unconfined with {code:?}: {text}"));
     }
     if attempt.changes {
         stage.reset();
@@ -83,22 +84,22 @@ fn tried(stage: &Stage, attempt: &Attempt, tiers: &[Tier]) -> Result<(), String>
     let before = stage.outside();
     for tier in tiers {
         let net = if attempt.recorded.is_some() { stage.proxy() } else { Net::None };
-        let held = stage.held(*tier, net, &attempt.script);
-        if !held.text.contains("trying\n") {
-            return Err(format!("was not run in {tier}: {}", held.text));
+        let confined = stage.held(*tier, net, &attempt.script);
+        if !confined.text.contains("trying\n") {
+            return Err(format!("did not run in {tier}: {}", confined.text));
         }
-        if held.code == Some(0) {
-            return Err(format!("succeeded in {tier}: {}", held.text));
+        if confined.code == Some(0) {
+            return Err(format!("succeeded in {tier}: {}", confined.text));
         }
         if stage.outside() != before {
-            return Err(format!("changed in {tier} what is outside"));
+            return Err(format!("changed something outside in {tier}"));
         }
-        let by = attempt.stopped_by(*tier, stage.user).expect("it is asked for where there is one");
+        let by = attempt.stopped_by(*tier, stage.user).expect("only tiers that stop it are given");
         if let Some(place) = &attempt.recorded {
             let decisions = stage.decisions();
             let is_recorded = |it: &str| it.contains(place) && it.contains("\"allowed\":false");
             if !decisions.lines().any(is_recorded) {
-                return Err(format!("is not recorded in {tier}: {decisions} {}", held.text));
+                return Err(format!("was not recorded in {tier}: {decisions} {}", confined.text));
             }
         }
         escape_stopped(attempt.name, &tier.to_string(), &stage.user.to_string(), by);

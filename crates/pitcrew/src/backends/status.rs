@@ -27,9 +27,9 @@ pub enum Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
     Found(LoginEvidence),
-    /// None of the known places has a login. It may be in one that cannot be read, such as a keyring.
+    /// No known place has a login. It may be in a place that cannot be read, such as a keyring.
     NoSign,
-    /// The backend does not say where its login is.
+    /// The settings of the backend do not say where its login is stored.
     Unknown,
 }
 
@@ -41,13 +41,13 @@ impl BackendStatus {
         }
     }
 
-    /// Whether the backend seems able to work.
+    /// Whether the backend appears to be usable.
     pub fn is_ready(&self) -> bool {
         self.found().is_some() && self.login != Login::NoSign
     }
 }
 
-/// Inspects every backend of the settings.
+/// Inspects every backend in the settings.
 pub fn inspect_backends(settings: &Settings) -> Vec<BackendStatus> {
     let user = user_environment();
     settings.backends.iter().map(|(name, backend)| inspect(name, backend, &user)).collect()

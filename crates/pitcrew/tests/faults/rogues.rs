@@ -1,4 +1,4 @@
-//! Agents that speak the protocol and misbehave in their turn, each in its own way.
+//! Agents that speak the protocol and misbehave during their turn, each with a different fault.
 
 use crate::support::*;
 use pitcrew_model::{Entry, Event, TaskId, TaskStatus};
@@ -6,7 +6,7 @@ use pitcrew_testkit::Sandbox;
 use pitcrew_views::TaskView;
 use std::fmt::Write;
 
-/// Each fault, and the expected result of its task.
+/// Each fault with the expected result of its task.
 const FAULTS: &[(&str, &str)] = &[
     ("exits", "the agent exited during its turn: exit code 0"),
     ("dies_in_the_middle_of_a_frame", "the agent exited during its turn: signal 9"),
@@ -41,7 +41,7 @@ fn plan() -> String {
             plan,
             "[[task]]\nid = \"honest-{number}\"\nregion = \"h{number}\"\ncommand = \"mkdir h{number} && echo 1 > h{number}/a.txt\""
         )
-        .expect("text takes text");
+        .expect("a string can be written to");
     }
     plan
 }
@@ -55,7 +55,7 @@ fn result_of(task: &TaskView) -> String {
 }
 
 /// The statuses of a task, in order.
-fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
+fn statuses(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
     let step = |it: &Entry| {
         let Event::TaskMoved { task, to, .. } = &it.event else { return None };
         (*task == of).then_some(*to)
@@ -63,8 +63,8 @@ fn way(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
     events.iter().filter_map(step).collect()
 }
 
-/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, its task has one outcome with its
-/// reason in the journal, other tasks are not affected, and nothing of it is left.
+/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, the journal contains one outcome
+/// of its task with the reason, other tasks are not affected, and none of its processes are left.
 #[test]
 fn each_rogue_agent_fails_only_its_task() {
     let sandbox = sandbox();
@@ -80,16 +80,16 @@ fn each_rogue_agent_fails_only_its_task() {
         let result = result_of(task_of(&board, fault));
         if !result.contains(expected) {
             writeln!(wrong, "{fault}: `{result}` instead of `{expected}`")
-                .expect("text takes text");
+                .expect("a string can be written to");
         }
     }
     assert!(wrong.is_empty(), "{wrong}{ended}");
     let events = events(&sandbox, "plan-1");
     for task in &board.tasks {
-        let way = way(&events, task.id);
-        let ends = way.iter().filter(|it| it.has_ended()).count();
-        assert_eq!((task.attempts.len(), ends), (1, 1), "{}: {way:?}", task.key);
-        assert_eq!(way.last(), Some(&task.status), "{}", task.key);
+        let statuses = statuses(&events, task.id);
+        let ends = statuses.iter().filter(|it| it.has_ended()).count();
+        assert_eq!((task.attempts.len(), ends), (1, 1), "{}: {statuses:?}", task.key);
+        assert_eq!(statuses.last(), Some(&task.status), "{}", task.key);
         assert!(task.attempts[0].outcome.is_some(), "{}", task.key);
     }
     assert_eq!(integrations(&events).len(), completed);
