@@ -1,7 +1,7 @@
-//! How long a program takes in a box, against the same program without one, in turns: our own path
-//! from a policy to the end of `true`.
+//! Measures how long a program takes in a box and without one, in alternating rounds. The time
+//! covers our own path from a policy to the end of `true`.
 //!
-//! This program is its own launcher.
+//! This program is also the launcher.
 
 use pitcrew_process::{
     Cancel, Net, Policy, Run, Tier, find_box, play_part, roots, run_confined, run_trusted,
@@ -39,7 +39,7 @@ fn main() -> Outcome<ExitCode> {
     let run = || Run::new("true", here.path());
     let cancel = Cancel::default();
     let (mut plain, mut whole) = (Vec::new(), Vec::new());
-    // The first round warms up and is not counted.
+    // The first round is a warm-up and is not counted.
     for round in 0..=ROUNDS {
         let took = [
             timed(|| Ok(run_trusted(run(), &cancel)?.success()))?,
@@ -60,7 +60,7 @@ fn timed(work: impl FnOnce() -> Outcome<bool>) -> Outcome<Duration> {
     if work()? { Ok(began.elapsed()) } else { Err("`true` failed".into()) }
 }
 
-/// In milliseconds.
+/// Returns the median in milliseconds.
 fn median(mut values: Vec<Duration>) -> f64 {
     values.sort_unstable();
     values[values.len() / 2].as_secs_f64() * 1e3

@@ -1,4 +1,4 @@
-//! The processes of this crate as a program of their own, for the tests.
+//! A program for the tests that runs the processes of this crate.
 
 use pitcrew_process::{Cancel, Policy, Run, WayOut, lead_out, play_part, run_confined};
 use std::{
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a script as a program for an agent.
+/// Runs a script the way a program is run for an agent.
 fn run(policy: &str, cwd: &str, script: &str) -> ExitCode {
     let policy: Policy = serde_json::from_str(policy).expect("the test wrote it");
     let finished = run_confined(&policy, Run::shell(script, cwd), &Cancel::default());
@@ -32,7 +32,7 @@ fn run(policy: &str, cwd: &str, script: &str) -> ExitCode {
     finished.code.and_then(|it| u8::try_from(it).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// Hands a port out by the socket in a folder, as if it were to be forwarded, and says something to it.
+/// Hands a port over the socket in a folder, as if it were to be forwarded, and sends text to it.
 fn lead(dir: &Path, port: &str) -> ExitCode {
     let entries = std::fs::read_dir(dir).expect("the test has it").flatten();
     let mut paths = entries.map(|it| it.path());
@@ -48,7 +48,7 @@ fn lead(dir: &Path, port: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Says something to a port of the loopback and prints what it is answered.
+/// Sends text to a loopback port and prints the response.
 fn say(port: &str, text: &str) -> ExitCode {
     let port = port.parse().expect("a port");
     let talk = || {

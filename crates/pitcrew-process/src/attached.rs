@@ -1,12 +1,12 @@
-//! Runs a program in the foreground: it uses our terminal while we wait.
+//! Runs a program in the foreground: it uses our terminal until it ends.
 
 use crate::{command, environment};
 use std::{ffi::OsString, io, path::Path};
 
-/// Runs `argv` in `cwd` with our standard streams and our environment, `env` added.
+/// Runs `argv` in `cwd` with our standard streams, and with our environment plus `env`.
 ///
-/// Returns its exit code; nothing where a signal ended it. Signals of the terminal reach it as they
-/// reach us, so it is not in a process group of its own.
+/// Returns the exit code, or nothing if a signal ended the program. The program stays in our
+/// process group, so that it receives the same terminal signals as this process.
 pub fn run_attached(
     argv: &[OsString],
     cwd: &Path,

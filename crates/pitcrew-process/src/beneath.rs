@@ -1,9 +1,9 @@
-//! Opens files beneath a folder and nowhere else, wherever links lead.
+//! Opens files beneath a folder and never outside it, whatever links it contains.
 //!
-//! A path is located first: links in it are followed by hand, as far as they stay beneath the folder.
-//! What comes out has no link in it, so that a rule about paths can judge it. It is then opened by the
-//! system with links forbidden: what was judged is what is opened, also where somebody puts a link
-//! there in between. Nothing here knows who may open what.
+//! A path is located first: links in it are resolved in this module as long as they stay beneath
+//! the folder. The result contains no links, so a rule about paths can be applied to it. The file
+//! is then opened with links forbidden, so the checked file is the opened file, even if a link is
+//! placed there in between. This module does not decide who may open what.
 
 use pitcrew_model::{PathError, RepoPath};
 use rustix::{
@@ -21,18 +21,18 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// As many links as the system itself would follow.
+/// The most links that are followed, the same limit as in the kernel.
 const LINKS_MAX: usize = 40;
 
 /// A folder beneath which files are opened.
 #[derive(Debug)]
 pub struct Beneath {
     root: OwnedFd,
-    /// The folder as it was named, and as it is really called.
+    /// The folder's path as it was given, and its canonical path.
     names: [PathBuf; 2],
 }
 
-/// Why a file cannot be opened. Each is the end of a sentence that begins with the path.
+/// Why a file cannot be opened. Each message completes a sentence that begins with the path.
 #[derive(Debug, thiserror::Error)]
 pub enum BeneathError {
     #[error("it leads outside")]
@@ -59,7 +59,8 @@ impl From<Errno> for BeneathError {
             Errno::NOENT => Self::Missing,
             Errno::XDEV => Self::Outside,
             Errno::LOOP => Self::Links,
-            // Part of the path is no folder, or the target is a folder, or a pipe without a reader.
+            // Part of the path is not a folder, or the target is a folder or a pipe without a
+            // reader.
             Errno::NOTDIR | Errno::ISDIR | Errno::NXIO => Self::NotAFile,
             error => Self::Io(error.into()),
         }
@@ -86,7 +87,7 @@ impl Beneath {
         Ok(Self { root: folder, names: [root.to_owned(), real] })
     }
 
-    /// Where a path really is, relative to the folder: without links. It need not exist.
+    /// Resolves a path to a path without links, relative to the folder. The file need not exist.
     ///
     /// `path` is relative to the folder, or absolute and beneath it.
     pub fn locate(&self, path: &str) -> Result<RepoPath, BeneathError> {
@@ -105,7 +106,7 @@ impl Beneath {
             let link = match self.link_at(&place.join("/")) {
                 Ok(Some(link)) => link,
                 Ok(None) => continue,
-                // Nothing below what is not there can be a link.
+                // A path below a missing entry contains no links.
                 Err(Errno::NOENT) if !rest.iter().any(|it| it == "..") => {
                     place.extend(rest.into_iter().filter(|it| it != "."));
                     break;
@@ -138,9 +139,10 @@ impl Beneath {
         Ok(file.into())
     }
 
-    /// Gives a located file a new content, and makes it with its folders where it is not there.
+    /// Replaces the content of a located file. Creates the file and its parent folders if they are
+    /// missing.
     ///
-    /// One that has another name is left alone: that name may be anywhere.
+    /// Refuses a file with more than one hard link: the other name may be outside the folder.
     pub fn write(&self, place: &RepoPath, content: &[u8]) -> Result<(), BeneathError> {
         let mut parts = parts(place.as_str());
         let name = parts.pop_back().ok_or(BeneathError::NotAFile)?;
@@ -168,28 +170,28 @@ impl Beneath {
         Ok(relative)
     }
 
-    /// As the system has it: `.` and `..` lead on from a folder only.
+    /// Follows the system's rule: `.` and `..` are valid only after a folder.
     fn is_passable(&self, path: &str) -> Result<(), Errno> {
         let path = if path.is_empty() { "." } else { path };
         exactly(&self.root, path, OFlags::PATH | OFlags::DIRECTORY).map(drop)
     }
 
-    /// Where the link at a path leads; nothing where there is something else.
+    /// Returns the target of the link at a path, or nothing if the entry is not a link.
     fn link_at(&self, path: &str) -> Result<Option<String>, Errno> {
         let entry = exactly(&self.root, path, OFlags::PATH)?;
         if FileType::from_raw_mode(fstat(&entry)?.st_mode) != FileType::Symlink {
             return Ok(None);
         }
         let link = readlinkat(&entry, "", Vec::new())?;
-        // What is no text is no path that anybody could have asked for.
+        // A target that is not UTF-8 cannot be part of a requested path.
         Ok(Some(link.into_string().unwrap_or_else(|_| "/".to_owned())))
     }
 }
 
-/// Opening never blocks, whatever kind of file it is, and never takes a terminal.
+/// Opening never blocks, whatever the kind of file, and never acquires a controlling terminal.
 pub(crate) const NONBLOCK_NOCTTY: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-/// Opens what stands at a path, and no link, neither at its end nor on the way.
+/// Opens the entry at a path. Fails if any part of the path, including the last, is a link.
 pub(crate) fn exactly(
     folder: impl AsFd,
     path: impl AsRef<Path>,
@@ -200,13 +202,14 @@ pub(crate) fn exactly(
         if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o666) } else { Mode::empty() };
     let (path, flags) = (path.as_ref(), flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
     match openat2(&folder, path, flags, mode, resolve) {
-        // seccomp cannot see the mode that this call gives to a new file, so boxes do not have it.
+        // seccomp cannot inspect the mode that this call gives to a new file, so boxes refuse the
+        // call.
         Err(Errno::NOSYS | Errno::PERM) => step_by_step(folder.as_fd(), path, flags, mode),
         opened => opened,
     }
 }
 
-/// Opens the same as `openat2` with links forbidden, one part of the path after the other.
+/// Opens the same file as `openat2` with links forbidden, one path component at a time.
 fn step_by_step(
     folder: BorrowedFd<'_>,
     path: &Path,
@@ -227,7 +230,7 @@ fn step_by_step(
     openat(&above, ".", flags, mode)
 }
 
-/// Goes into a folder, which is made where it is not there.
+/// Opens a subfolder, and creates it if it is missing.
 fn enter(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY;
     match exactly(folder, name, flags) {
@@ -242,7 +245,7 @@ fn enter(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// How many names it has, if it is an ordinary file.
+/// Returns the number of hard links of a regular file.
 pub(crate) fn is_file(file: &OwnedFd) -> Result<u64, BeneathError> {
     let about = fstat(file)?;
     match FileType::from_raw_mode(about.st_mode) {
@@ -270,7 +273,7 @@ mod tests {
     };
 
     #[test]
-    fn each_step_follows_no_link_and_stays_beneath() {
+    fn opening_step_by_step_follows_no_link_and_stays_beneath() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir_all(at("root/a/b")).unwrap();

@@ -1,7 +1,8 @@
-//! A port of the loopback that leads to a socket, for a program that may make no socket with a path.
+//! A loopback port that leads to a socket, for a program that may not create sockets with a path.
 //!
-//! Started before the program, and no child of the program's, which may wait for all its children. It
-//! decides nothing: what may be reached is decided where the socket is.
+//! The bridge starts before the program. It is not a child of the program, because the program may
+//! wait for all of its children. The bridge decides nothing: the process behind the socket decides
+//! which destinations are allowed.
 
 mod ready;
 
@@ -26,24 +27,24 @@ use tokio::{
     time::sleep,
 };
 
-/// The word that makes the process stay; without it, it starts another one and leaves.
+/// The argument that makes the process serve. Without it, the process starts another one and exits.
 const STAY: &str = "stay";
 
-/// Connections at the same time; more wait in the queue of the port.
+/// Concurrent connections. Further connections wait in the port's queue.
 const VISITS_MAX: usize = 32;
 
-/// After a connection that could not be taken: perhaps there is no room for any.
+/// Wait after a failed `accept`, which may have failed for lack of resources.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What leads where.
+/// The configuration of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BridgeSpec {
     pub socket: PathBuf,
 }
 
-/// Starts `program bridge SPEC` and tells at which port of the loopback it is.
+/// Starts `program bridge SPEC` and returns its loopback port.
 ///
-/// `program` is our own executable. What is started is no child of ours.
+/// `program` is our own executable. The bridge is not a child of this process.
 pub fn start_bridge(program: &Path, spec: &BridgeSpec) -> io::Result<u16> {
     let (ours, stdout) = io::pipe()?;
     let mut command = command(program, spec, &[])?;
@@ -61,7 +62,7 @@ fn command(program: &Path, spec: &BridgeSpec, more: &[&str]) -> io::Result<std::
     let spec = serde_json::to_string(spec).map_err(io::Error::other)?;
     let mut argv: Vec<OsString> = vec![program.into(), "bridge".into(), spec.into()];
     argv.extend(more.iter().map(OsString::from));
-    // The marks of the run, by which it is found from outside.
+    // Includes the markers of the run, by which the process is found from outside.
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     command::command(&argv, Path::new("/"), &env)
 }
@@ -82,7 +83,7 @@ pub(crate) fn bridge_main(spec: &str, more: Option<&str>) -> ExitCode {
     }
 }
 
-/// Starts the process that stays. With our end it gets another parent.
+/// Starts the serving process. When this process exits, that process gets another parent.
 fn leave(spec: &BridgeSpec) -> io::Result<()> {
     let mut command = command(&std::env::current_exe()?, spec, &[STAY])?;
     command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null());
@@ -90,7 +91,7 @@ fn leave(spec: &BridgeSpec) -> io::Result<()> {
 }
 
 fn stay(spec: &BridgeSpec) -> io::Result<()> {
-    // A terminal's signals are for the program.
+    // A terminal's signals are meant for the program, not for the bridge.
     rustix::process::setsid().ok();
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all().build()?.block_on(serve(spec))
@@ -109,7 +110,7 @@ async fn serve(spec: &BridgeSpec) -> io::Result<()> {
             Ok((inside, _)) => {
                 let socket = Arc::clone(&socket);
                 visits.spawn(async move {
-                    // What breaks a connection is for its two ends to know.
+                    // The two ends of a broken connection report the error themselves.
                     cross(inside, &socket).await.ok();
                     drop(place);
                 });
@@ -120,8 +121,8 @@ async fn serve(spec: &BridgeSpec) -> io::Result<()> {
     }
 }
 
-/// One connection. It ends when the side of the socket has nothing more to say: who may stay for how
-/// long is decided there.
+/// Forwards one connection. It ends when the socket has no more data: the process behind the socket
+/// enforces the time limits.
 async fn cross(inside: TcpStream, socket: &Socket) -> io::Result<()> {
     let (mut from_inside, mut to_inside) = inside.into_split();
     let outside = UnixStream::connect(&socket.path).await?;
@@ -137,7 +138,7 @@ async fn cross(inside: TcpStream, socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// The variables by which programs find the proxy at `url`.
+/// The variables that make programs use the proxy at `url`.
 pub fn proxy_environment(url: &str) -> Vec<(String, String)> {
     const PROXY: &[&str] = &[
         "HTTPS_PROXY",

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-/// Stops runs from outside. Cheap to clone; all clones are the same switch, and it stays on.
+/// Cancels runs from outside. Cheap to clone: all clones share one switch, which is never reset.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<Switch>);
 
@@ -21,11 +21,11 @@ struct Switch {
 }
 
 impl Cancel {
-    /// Kills the process trees of the runs that hold this, and of those that will.
+    /// Kills the process trees of all runs that use this switch, now and later.
     pub fn cancel(&self) {
         self.0.on.store(true, Ordering::SeqCst);
         for bell in self.waiting().drain(..).filter_map(|it| it.upgrade()) {
-            // A counter that cannot be raised has been raised already.
+            // The write fails only if the counter is already at its maximum.
             rustix::io::write(&*bell, &1_u64.to_ne_bytes()).ok();
         }
     }
@@ -34,7 +34,7 @@ impl Cancel {
         self.0.on.load(Ordering::SeqCst)
     }
 
-    /// A descriptor that becomes readable at `cancel`, also when that was before this call.
+    /// Returns a descriptor that becomes readable at `cancel`, even if `cancel` was called before.
     pub(crate) fn bell(&self) -> io::Result<Bell> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let mut waiting = self.waiting();

@@ -1,7 +1,7 @@
 //! The orchestrator's end of a shim: starts it or reconnects to it, sends frames, receives events.
 //!
-//! Reads the socket only while a caller waits for the next event: a slow reader slows the agent down, and
-//! nothing is buffered without limit.
+//! Reads the socket only while a caller waits for the next event. So a slow reader slows the agent
+//! down, and buffers are bounded.
 
 mod error;
 mod events;
@@ -34,32 +34,32 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a shim may take to hear an order.
+/// How long a shim may take to respond to a request.
 const HEARD_MAX: Duration = Duration::from_secs(5);
 
-/// Gives orders to a shim. When it is dropped, the shim has lost its client and the lease runs.
+/// Sends requests to a shim. Dropping it disconnects the client, and the lease starts to run.
 #[derive(Debug)]
 pub struct ShimHandle {
     pid: Option<u32>,
     socket: PathBuf,
     context: Context,
-    /// Absent where the agent was gone before we came.
+    /// Absent if the agent had ended before we connected.
     outgoing: Mutex<Option<Outgoing>>,
 }
 
 #[derive(Debug)]
 struct Outgoing {
     stream: OwnedWriteHalf,
-    /// The rest of what an abandoned `send` began. It goes out before anything else, so that no
-    /// frame is ever torn.
+    /// The unsent rest of an abandoned `send`. It is sent before anything else, so that no frame is
+    /// cut off.
     pending: VecDeque<u8>,
 }
 
 impl ShimHandle {
-    /// Sends one frame to the agent. An id that was sent before is dropped by the shim, so after
-    /// a crash everything may be sent again.
+    /// Sends one frame to the agent. The shim drops an id that was sent before, so everything may
+    /// be sent again after a crash.
     ///
-    /// Waits while the agent does not read. The events report when the agent is gone.
+    /// Waits while the agent does not read. If the agent ends, the events report it.
     pub async fn send(&self, id: u64, frame: &str) -> Result<(), ShimError> {
         if frame.contains('\n') {
             let reason = "it has more than one line".to_owned();
@@ -78,29 +78,30 @@ impl ShimHandle {
         outgoing.flush().await.map_err(gone)
     }
 
-    /// Asks the shim to end the agent, and to kill it after `grace`. Returns when the shim has received the
-    /// request; the last event reports that nothing is left. It is no error if the agent has already
-    /// ended, but it is one if the shim does not answer.
+    /// Asks the shim to end the agent, and to kill it after `grace`. Returns when the shim has
+    /// received the request; the last event reports that no process is left. Succeeds if the agent
+    /// has already ended, but fails if the shim does not respond.
     ///
-    /// Goes its own way to the shim, so it works while frames are stuck, and may overtake some.
+    /// Uses a separate connection, so it works while frames are blocked and may overtake some of
+    /// them.
     pub async fn stop(&self, grace: Duration) -> Result<(), ShimError> {
         let gone = |error| self.context.error(ShimErrorKind::Gone(error));
         stop_at(&self.socket, grace).await.map(drop).map_err(gone)
     }
 
-    /// Kills the shim and its whole agent without asking: for a shim that does not respond.
-    /// The last event follows as if it had been killed.
+    /// Kills the shim and the agent's whole process tree without a request: for a shim that does
+    /// not respond. The last event is reported as for a shim that was killed from outside.
     pub async fn end_by_force(&self) {
         leftover::hunted(&self.context.dir, None).await;
     }
 
-    /// The process number of the shim; absent where it was gone before we came.
+    /// The process id of the shim. Absent if it had ended before we connected.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
 }
 
-/// Asks the shim behind the socket to end its agent; false if no shim listens there.
+/// Asks the shim behind the socket to end its agent. Returns false if no shim listens there.
 async fn stop_at(socket: &Path, grace: Duration) -> io::Result<bool> {
     match timeout(HEARD_MAX, tell_to_stop(socket, grace)).await {
         Ok(answer) => answer,
@@ -134,7 +135,7 @@ impl Outgoing {
     }
 }
 
-/// No shim listens there any more.
+/// Whether the error means that no shim listens there any more.
 fn is_over(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -10,10 +10,10 @@ use std::{
 
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A command that will run `argv` in `cwd` with exactly the environment `env`.
+/// Builds a command that runs `argv` in `cwd` with exactly the environment `env`.
 ///
-/// Fails with `NotFound` or `PermissionDenied` when there is no such program, and with `Other`
-/// when there is no such folder: the system's own answer could not tell these apart.
+/// Fails with `NotFound` or `PermissionDenied` if there is no such program, and with `Other` if
+/// there is no such folder. The system returns the same error for both.
 pub(crate) fn command<T: AsRef<OsStr>>(
     argv: &[T],
     cwd: &Path,
@@ -31,15 +31,15 @@ pub(crate) fn command<T: AsRef<OsStr>>(
     Ok(command)
 }
 
-/// Where a program with the environment `env` is.
+/// Finds a program with the `PATH` of the environment `env`.
 pub(crate) fn find_in<T: AsRef<OsStr>>(program: &OsStr, env: &[(T, T)]) -> io::Result<PathBuf> {
     let path = env.iter().rev().find(|(name, _)| name.as_ref() == "PATH");
     let path = path.map_or(OsStr::new(PATH_DEFAULT), |(_, value)| value.as_ref());
     find(program, path)
 }
 
-/// Looked for here and not by the system, which has to copy our whole process to do it. A folder
-/// on `PATH` that is not absolute is passed over: it would be one of the tree the program works on.
+/// Searches here, because a search by the system requires copying this whole process. Skips folders
+/// on `PATH` that are not absolute: they would be inside the tree that the program works on.
 fn find(program: &OsStr, path: &OsStr) -> io::Result<PathBuf> {
     if program.as_encoded_bytes().contains(&b'/') {
         return Ok(program.into());

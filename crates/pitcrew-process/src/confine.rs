@@ -1,7 +1,7 @@
 //! Turns a policy into a command line: the program itself, or a launcher that confines it first.
 //!
-//! Every program that is not ours is started through `wrap`. It only builds the command line; it starts
-//! nothing and creates nothing on the machine.
+//! Every foreign program is started through `wrap`, which only builds the command line. It starts
+//! no process and creates no files.
 
 mod mounts;
 mod user;
@@ -24,21 +24,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Of the private home: for temporary files, where those of all others are in `/tmp`, or it cannot be
-/// written.
+/// A folder for temporary files in the private home. Used if `/tmp` is shared with other programs
+/// or is not writable.
 const TEMPORARY: &str = ".tmp";
 
-/// The command that is started instead of a program.
+/// The command to start in place of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrapped {
     pub(crate) argv: Vec<OsString>,
     /// The whole environment.
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// Paths of the machine that are visible in a box.
+    /// Paths of the machine that are visible inside the box.
     pub(crate) shared: Vec<PathBuf>,
 }
 
-/// How a program ended, given how its launcher ended.
+/// Returns how a program ended, given how its launcher ended.
 ///
 /// bubblewrap can report a signal that ended the program only as an exit code.
 pub(crate) fn decode_exit(
@@ -52,9 +52,9 @@ pub(crate) fn decode_exit(
     }
 }
 
-/// Builds the command that runs `argv` in `cwd` with the environment `env` and the rights of the policy.
+/// Builds the command that runs `argv` in `cwd` with the environment `env` and the policy's rights.
 ///
-/// Fails with `NotFound` or `PermissionDenied` when there is no such program.
+/// Fails with `NotFound` or `PermissionDenied` if there is no such program.
 pub(crate) fn wrap(
     policy: &Policy,
     argv: &[OsString],
@@ -75,7 +75,7 @@ pub(crate) fn wrap(
     }
 }
 
-/// Where the program is, and its arguments.
+/// Returns the program's path and its arguments.
 fn found<'a>(
     argv: &'a [OsString],
     env: &[(OsString, OsString)],
@@ -86,7 +86,7 @@ fn found<'a>(
     Ok((command::find_in(name, env)?, rest))
 }
 
-/// The arguments that make our own executable confine itself before it becomes the program.
+/// The arguments that make our own executable confine itself before it executes the program.
 fn launcher(launcher: &Path, spec: &ConfineSpec) -> [OsString; 4] {
     let spec = serde_json::to_string(spec).expect("a specification is plain data");
     [launcher.into(), "confine".into(), spec.into(), "--".into()]

@@ -19,15 +19,17 @@ impl Detached {
         self.child.id()
     }
 
-    /// Its exit code, once it has ended; the inner option is empty where a signal ended it.
+    /// Returns the exit code once the program has ended. The inner option is empty if a signal
+    /// ended it.
     pub fn ended(&mut self) -> io::Result<Option<Option<i32>>> {
         Ok(self.child.try_wait()?.map(|status| status.code()))
     }
 }
 
-/// Starts `argv` with our environment, in the root folder, with both outputs to `log`.
+/// Starts `argv` with our environment in the root folder. Both outputs go to `log`.
 ///
-/// The program leaves our session by calling `leave_session` first thing: only it can.
+/// The program must call `leave_session` first to leave our session: only the program itself can do
+/// so.
 pub fn spawn_detached(argv: &[OsString], log: File) -> io::Result<Detached> {
     let env = environment::trusted(Vec::new());
     let mut command = command::command(argv, Path::new("/"), &env)?;

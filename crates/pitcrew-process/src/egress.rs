@@ -1,18 +1,18 @@
-//! The only way from a box to the network: a process of its own, outside the box.
+//! The only way from a box to the network: a separate process outside the box.
 //!
-//! It takes the requests of programs that are configured to use a proxy, compares each place with an
-//! allow-list, resolves its name once, checks the addresses, and dials one that it checked. If
-//! this machine uses a proxy, it dials that proxy instead. Each decision is recorded before it dials. It never looks into what
-//! passes, and it never starts anything.
+//! It handles the requests of programs that are configured to use a proxy. It compares each
+//! destination with an allow-list, resolves the name once, checks the addresses, and dials one that
+//! passed. If this machine uses a proxy, it dials that proxy instead. Each decision is recorded
+//! before dialling. It never inspects the forwarded data and never starts a process.
 //!
 //! ```text
 //! program ── CONNECT, http:// ──► port ──► allow-list ──► resolver ──► address ──► dial
 //!                                                        └──────────── egress.ndjson ◄─────────┘
 //! ```
 //!
-//! It listens on its standard input, which its parent opens: so a box can be made while it starts. It
-//! runs as long as the other end of its standard output is open, and so ends with its parent, even when
-//! the parent is killed.
+//! It listens on its standard input, which its parent opens, so a box can be created while it
+//! starts. It runs as long as the other end of its standard output is open, so it ends with its
+//! parent, even if the parent is killed.
 
 mod spec;
 mod body;

@@ -4,11 +4,11 @@
 //! session keyring ─► mounts with mapped owners (root) ─► seccomp filter, /etc/passwd ─► exec bwrap
 //! ```
 //!
-//! The filter is passed to bubblewrap, so that the first process of the box is under it as well. Where
-//! we are root, the program runs under a user id of its own that owns nothing on the machine; the
-//! folders it is given are mounted so that root's files in them belong to that id. Nothing on the disk
-//! changes. It is all or nothing: where one step fails, it says so in one line and the program never
-//! runs.
+//! The filter is passed to bubblewrap, so that it also applies to the first process of the box. If
+//! we are root, the program runs under a separate user id that owns nothing on the machine. The
+//! folders that are shared with it are mounted so that root's files in them belong to that id;
+//! nothing on the disk changes. If any step fails, it prints one line and exits, and the program
+//! never runs.
 
 mod accounts;
 mod owners;
@@ -34,36 +34,36 @@ use std::{
     process::ExitCode,
 };
 
-/// The user and group of every box that root starts: of a range that distributions, containers and
-/// directory services leave alone. It is always the same, because an index of git knows files by their
-/// owner.
+/// The user and group of every box that root starts, from a range that distributions, containers
+/// and directory services do not use. It is constant because a git index records the owner of
+/// files.
 pub(crate) const BOX_ID: u32 = 0x7000_0000;
 
-/// What `pitcrew enclose` does before it becomes bubblewrap.
+/// The steps of `pitcrew enclose` before it becomes bubblewrap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EncloseSpec {
     pub(crate) bubblewrap: PathBuf,
     pub(crate) calls: Calls,
     pub(crate) accounts: Accounts,
-    /// Present where we are the machine's root.
+    /// Present if we are the machine's root.
     pub(crate) mapping: Option<Mapping>,
 }
 
-/// Which folders belong to the user of the box.
+/// The folders that belong to the user of the box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mapping {
-    /// Must be mapped: the program writes there.
+    /// These must be mapped, because the program writes there.
     pub(crate) write: Vec<PathBuf>,
-    /// Are left as they are where their file system has no mapping.
+    /// These stay as they are if their file system does not support mappings.
     pub(crate) read: Vec<PathBuf>,
 }
 
-/// Whether programs that are not in a box run as root, of the machine or of a container.
+/// Whether programs outside a box run as root, of the machine or of a container.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether we are the root of the machine. Root of a container with user ids of its own is an ordinary
+/// Whether we are root of the machine. Root of a container with separate user ids is an ordinary
 /// user outside it.
 pub fn is_machine_root() -> bool {
     let maps_all = || {
@@ -73,8 +73,8 @@ pub fn is_machine_root() -> bool {
     is_root() && maps_all()
 }
 
-/// The body of `pitcrew enclose SPEC -- ARGUMENTS`, where the arguments are bubblewrap's. Returns only
-/// when no box was made.
+/// The body of `pitcrew enclose SPEC -- ARGUMENTS`, with the arguments of bubblewrap. Returns only
+/// if no box was created.
 pub(crate) fn enclose_main(spec: &str, arguments: &[OsString]) -> ExitCode {
     let spec = serde_json::from_str(spec).map_err(|error| failed("the specification", error));
     let line = match spec.and_then(|it| enclose(&it, arguments)) {
@@ -94,7 +94,7 @@ fn enclose(spec: &EncloseSpec, arguments: &[OsString]) -> Result<std::convert::I
     if let Some(mapping) = &spec.mapping {
         owners::map(mapping)?;
     }
-    // Open until bubblewrap has read them.
+    // Kept open until bubblewrap has read them.
     let mut files = Vec::new();
     let mut argv = vec![spec.bubblewrap.clone().into_os_string()];
     let filters = launch::filters(spec.calls).map_err(|it| failed("seccomp", it))?;
@@ -131,8 +131,8 @@ fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// Starts a new session keyring, so that the user's keys stay outside. A kernel or container may have no
-/// keyrings.
+/// Starts a new session keyring, so that the program cannot use the user's keys. The kernel or a
+/// container may not support keyrings.
 pub(crate) fn leave_keyring() -> io::Result<()> {
     match join_keyring() {
         Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
@@ -143,7 +143,7 @@ pub(crate) fn leave_keyring() -> io::Result<()> {
 #[expect(unsafe_code, reason = "the call has no safe form")]
 fn join_keyring() -> rustix::io::Result<()> {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
-    // SAFETY: the call takes a name or nothing, and touches no memory of ours.
+    // SAFETY: the call takes a name or nothing, and does not access our memory.
     let result = unsafe {
         libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, std::ptr::null::<libc::c_char>())
     };

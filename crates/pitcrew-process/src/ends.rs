@@ -1,8 +1,8 @@
 //! Standard input and output of a program in a box, passed around bubblewrap.
 //!
-//! bubblewrap keeps its own standard streams open as long as the box exists. If they were the program's,
-//! it would be invisible that the program has closed them. So bubblewrap gets a socket, and our launcher
-//! receives the program's streams through it, inside the box.
+//! bubblewrap keeps its own standard streams open as long as the box exists. If they were the
+//! program's streams, we could not detect that the program has closed them. So bubblewrap gets a
+//! socket, and our launcher receives the program's streams through it, inside the box.
 
 use crate::{Policy, Tier};
 use rustix::net::{
@@ -18,19 +18,19 @@ use std::{
     },
 };
 
-/// How a program gets its input and output.
+/// How a program gets its standard input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// They are those of what is started in its place.
+    /// The program inherits the streams of the process that starts it.
     Inherited,
-    /// The same; our launcher takes the first byte of the input, and waits for it.
+    /// Likewise, but our launcher waits for the first byte of the input and consumes it.
     Awaited,
-    /// Our launcher takes them from its standard input, see `hand_over`.
+    /// Our launcher receives them through its standard input, see `hand_over`.
     HandedOver,
 }
 
 impl Ends {
-    /// What lets a box be made before its program is to begin.
+    /// Lets a box be created before its program may start.
     pub(crate) fn awaited(policy: &Policy) -> Self {
         match (policy.tier, &policy.launcher) {
             (Tier::T3, Some(_)) => Self::Awaited,
@@ -38,7 +38,7 @@ impl Ends {
         }
     }
 
-    /// What makes a program the only one that has them.
+    /// Makes the program the only process that holds the streams.
     pub(crate) fn alone(policy: &Policy) -> Self {
         match (policy.tier, &policy.launcher) {
             (Tier::T3, Some(_)) => Self::HandedOver,
@@ -47,14 +47,14 @@ impl Ends {
     }
 }
 
-/// A socket with both ends in it, to be the standard input of what is started.
+/// Returns a socket that contains both streams, to be the standard input of the launcher.
 pub(crate) fn hand_over(stdin: impl AsFd, stdout: impl AsFd) -> io::Result<OwnedFd> {
     let (ours, theirs) = UnixStream::pair()?;
     pass(ours, stdin, stdout)?;
     Ok(theirs.into())
 }
 
-/// Gives both ends to a launcher that waits for them at the other end of a socket.
+/// Sends both streams to a launcher that waits for them at the other end of a socket.
 pub(crate) fn pass(socket: impl AsFd, stdin: impl AsFd, stdout: impl AsFd) -> io::Result<()> {
     let ends = [stdin.as_fd(), stdout.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -64,7 +64,7 @@ pub(crate) fn pass(socket: impl AsFd, stdin: impl AsFd, stdout: impl AsFd) -> io
     Ok(())
 }
 
-/// Input and output, out of our standard input.
+/// Receives input and output through our standard input.
 pub(crate) fn take_over() -> io::Result<[OwnedFd; 2]> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut message = RecvAncillaryBuffer::new(&mut space);

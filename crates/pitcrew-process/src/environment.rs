@@ -1,6 +1,6 @@
-//! The environment of a program. Secrets, preloads and redirections never pass by accident: confined
-//! programs get an allow-list, trusted ones everything except variables that redirect git or claim
-//! another owner.
+//! The environment of a program. Secrets, preloads and redirections are never passed by accident:
+//! confined programs get an allow-list, and trusted ones get everything except variables that
+//! redirect git or set another owner.
 
 use crate::{
     Policy,
@@ -8,7 +8,8 @@ use crate::{
 };
 use std::ffi::{OsStr, OsString};
 
-/// Names that every program may see, whatever their value. What is not here has to be given by name.
+/// Variables that are passed to every program, whatever their value. Others must be allowed by
+/// name.
 const KEPT: &[&str] = &[
     "PATH",
     "HOME",
@@ -21,7 +22,7 @@ const KEPT: &[&str] = &[
     "RUSTUP_TOOLCHAIN",
 ];
 
-/// The same where the value is a locale, or a list of them.
+/// Likewise, if the value is a locale or a list of locales.
 const LOCALES: &[&str] = &[
     "LANG",
     "LANGUAGE",
@@ -40,7 +41,7 @@ const LOCALES: &[&str] = &[
     "LC_TIME",
 ];
 
-/// The same where the value is a short name: of a terminal, of a time zone.
+/// Likewise, if the value is a short name of a terminal or a time zone.
 const NAMED: &[&str] = &["TERM", "TZ"];
 
 const NAME_BYTES_MAX: usize = 64;
@@ -71,17 +72,17 @@ fn is_name(value: &str) -> bool {
     value.len() <= NAME_BYTES_MAX && value.bytes().all(is_plain)
 }
 
-/// The environment of an agent: the names of ours that are on the allow-list, then `extra`.
+/// Returns the environment of an agent: our variables that are on the allow-list, then `extra`.
 ///
-/// A later value replaces an earlier one of the same name. Variables of ours that are not UTF-8
-/// are left out.
+/// A later value replaces an earlier one of the same name. Variables that are not UTF-8 are left
+/// out.
 pub fn agent_environment(extra: &[(String, String)]) -> Vec<(String, String)> {
     let ours = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     merge(ours.filter(|(name, value)| is_kept(name, value)), extra.iter().cloned())
 }
 
-/// The environment of a program that is not ours. Whatever it is given, it has this marker.
+/// Returns the environment of a foreign program. It always contains the marker of the run.
 pub(crate) fn confined(
     policy: &Policy,
     extra: Vec<(OsString, OsString)>,
@@ -89,7 +90,7 @@ pub(crate) fn confined(
 ) -> Vec<(OsString, OsString)> {
     let kept = std::env::vars_os().filter(|(name, value)| match (name.to_str(), value.to_str()) {
         (Some(name), Some(value)) => is_kept(name, value),
-        // A path need not be UTF-8.
+        // A `PATH` need not be UTF-8.
         (Some(name), None) => KEPT.contains(&name),
         (None, _) => false,
     });
@@ -97,8 +98,8 @@ pub(crate) fn confined(
     merge(kept, policy.chain(extra).chain([(RUN_MARKER.into(), marker.into())]))
 }
 
-/// The environment of our own programs. What marks us does not mark them: they may outlive the run
-/// that we are part of, and its owner.
+/// Returns the environment of our own programs. Our markers are not passed on, because these
+/// programs may outlive our run and its owner.
 pub(crate) fn trusted(extra: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let ours = std::env::vars_os().filter(|(name, _)| !is_withheld(name));
     merge(ours, extra)
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn locales_are_kept_where_they_are_locales() {
+    fn locale_variables_are_kept_if_they_contain_locales() {
         let locales = [
             "",
             "C",
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_by_name_replaces_what_is_inherited() {
+    fn explicit_variables_replace_inherited_ones() {
         let given = [("PATH".to_owned(), "/given".to_owned()), ("X_KEY".into(), "1".into())];
         let environment = agent_environment(&given);
         assert!(environment.contains(&given[0]) && environment.contains(&given[1]));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_redirects_our_git_or_marks_it() {
+    fn git_redirections_and_markers_are_not_passed_on() {
         for name in ["GIT_DIR", RUN_MARKER, OWNER_MARKER] {
             assert!(is_withheld(OsStr::new(name)), "{name}");
         }

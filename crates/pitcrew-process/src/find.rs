@@ -1,7 +1,6 @@
-//! Finds a program by its name: on the PATH, and where package managers put what they install.
+//! Finds a program by its name, on the `PATH` and in the folders of package managers.
 //!
-//! Nothing is asked: starting a package manager to learn its folder takes longer than the whole
-//! search.
+//! Runs no package manager: starting one to query its folder takes longer than the whole search.
 
 use rustix::fs::{Access, access};
 use std::{
@@ -10,15 +9,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a program was found.
+/// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundProgram {
     pub path: PathBuf,
-    /// It is found by its bare name. Where not, what it starts may be beside it.
+    /// Whether its bare name is enough. If not, programs that it starts may be beside it.
     pub on_path: bool,
 }
 
-/// Folders below the home, the more usual ones first.
+/// Folders below the home, the most common ones first.
 const BELOW_HOME: &[&str] = &[
     ".local/bin",
     ".npm-global/bin",
@@ -40,14 +39,14 @@ const BELOW_HOME: &[&str] = &[
 
 const ANYWHERE: &[&str] = &["/usr/local/bin", "/snap/bin"];
 
-/// Finds a program. `environment` says where the user looks and lives.
+/// Finds a program. `environment` contains the user's `PATH` and `HOME`.
 pub fn find_program(program: &str, environment: &BTreeMap<String, String>) -> Option<FoundProgram> {
     if program.contains('/') {
         let path = PathBuf::from(program);
         return is_program(&path).then_some(FoundProgram { path, on_path: true });
     }
     let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
-    // A relative folder would be another one in every folder, also in one that an agent wrote.
+    // A relative folder would depend on the current folder, which an agent may have written.
     let on_path = std::env::split_paths(path).filter(|it| it.is_absolute());
     let found = |folders: &mut dyn Iterator<Item = PathBuf>, on_path: bool| {
         let path = folders.map(|it| it.join(program)).find(|it| is_program(it))?;
@@ -60,7 +59,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && access(path, Access::EXEC_OK).is_ok()
 }
 
-/// The folders that are looked into after the PATH.
+/// The folders that are searched after the `PATH`.
 fn places(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let folder = |name: &str| {
         let folder = environment.get(name).map(PathBuf::from);
@@ -79,7 +78,7 @@ fn places(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     places
 }
 
-/// The `prefix` of the user's `.npmrc`.
+/// Returns the `prefix` of the user's `.npmrc`.
 fn npm_prefix(home: &Path) -> Option<PathBuf> {
     let text = fs::read_to_string(home.join(".npmrc")).ok()?;
     let lines = text.lines().filter_map(|it| it.split_once('='));
@@ -90,7 +89,8 @@ fn npm_prefix(home: &Path) -> Option<PathBuf> {
     path.is_absolute().then_some(path)
 }
 
-/// The programs of the version that nvm would choose: its default, else the newest.
+/// Returns the program folder of the version that nvm would choose: its default, or else the
+/// newest.
 fn nvm_folder(nvm: &Path) -> Option<PathBuf> {
     let versions = fs::read_dir(nvm.join("versions/node")).ok()?.flatten();
     let mut versions: Vec<(Vec<u64>, PathBuf)> = versions
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_comes_first() {
+    fn path_is_searched_first() {
         let home = Home::new();
         assert_eq!(home.find(&[]), None);
         let installed = home.program(".local/bin/an-agent-of-ours");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_npm_was_told_is_known_without_asking_it() {
+    fn npm_prefix_is_read_without_running_npm() {
         let home = Home::new();
         let path = home.program("mine/bin/an-agent-of-ours");
         fs::write(home.at(".npmrc"), "registry=x\nprefix = ~/mine\n").expect("a file");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_that_nvm_would_choose_is_looked_into() {
+    fn version_that_nvm_would_choose_is_searched() {
         let home = Home::new();
         let old = home.program(".nvm/versions/node/v9.11.2/bin/an-agent-of-ours");
         let new = home.program(".nvm/versions/node/v22.1.0/bin/an-agent-of-ours");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_executed_is_no_program() {
+    fn file_without_execute_permission_is_not_a_program() {
         let home = Home::new();
         fs::create_dir_all(home.at(".local/bin/an-agent-of-ours")).expect("a folder");
         assert_eq!(home.find(&[]), None);
@@ -184,7 +184,7 @@ mod tests {
         let absolute = path.display().to_string();
         assert!(find_program(&absolute, &BTreeMap::new()).is_some());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("no program");
-        // Root cannot execute a file that has no execute bit at all.
+        // Even root cannot execute a file without any execute bit.
         assert_eq!(find_program(&absolute, &BTreeMap::new()), None);
     }
 }

@@ -1,8 +1,8 @@
-//! Regular files of a folder that other programs may write to at the same time.
+//! Regular files in a folder that other programs may write to at the same time.
 //!
-//! The folder is held by descriptor, and a file is opened below it without following a link and
-//! without waiting. What is judged is what was opened: renaming or replacing a part of the path
-//! changes nothing after that.
+//! The folder is held by descriptor, and a file below it is opened without following links and
+//! without blocking. Checks apply to the opened file: renaming or replacing part of the path
+//! afterwards changes nothing.
 
 use crate::beneath::{BeneathError, NONBLOCK_NOCTTY, exactly, is_file};
 use rustix::{
@@ -22,11 +22,11 @@ use std::{
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 
-/// A folder, whatever becomes of its name.
+/// A folder that stays the same even if it is renamed or replaced.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
-/// What an open file holds, and what it is.
+/// The content of a file and its metadata.
 #[derive(Debug)]
 pub struct Content {
     pub bytes: Vec<u8>,
@@ -34,21 +34,21 @@ pub struct Content {
 }
 
 impl Folder {
-    /// Opens the folder that a path leads to. Links are followed: the path is the caller's own.
+    /// Opens the folder at a path. Links are followed, because the path is the caller's own.
     pub fn open(path: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
-        // A link that somebody puts there now is not followed any more.
+        // Does not follow a link that replaces part of the path after `canonicalize`.
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         Ok(Self(openat2(CWD, &real, FOLDER | OFlags::CLOEXEC, Mode::empty(), resolve)?))
     }
 
-    /// Opens a folder below this one. There is no link on the way.
+    /// Opens a subfolder without following links.
     pub fn enter(&self, below: &Path) -> io::Result<Self> {
         let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
         Ok(Self(exactly(&self.0, below, FOLDER)?))
     }
 
-    /// The same, and makes what is missing, for this user only.
+    /// Likewise, but creates missing folders, for this user only.
     pub fn enter_or_make(&self, below: &Path) -> io::Result<Self> {
         let mut folder = self.enter(Path::new(""))?;
         for part in below.components() {
@@ -61,7 +61,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Reads a regular file below this folder that is not longer than `bytes_max`.
+    /// Reads a regular file below this folder that has at most `bytes_max` bytes.
     pub fn read(&self, below: &Path, bytes_max: u64) -> io::Result<Content> {
         content(exactly(&self.0, below, OFlags::RDONLY | NONBLOCK_NOCTTY)?, bytes_max)
     }
@@ -71,9 +71,10 @@ impl Folder {
         plain(exactly(&self.0, below, OFlags::RDONLY | NONBLOCK_NOCTTY)?)
     }
 
-    /// Writes a new file of this folder, in the place of whatever has its name but a folder.
+    /// Writes a new file in this folder. Replaces an existing entry of that name, unless it is a
+    /// folder.
     ///
-    /// Not for what has to survive a crash: for a moment there is no such file.
+    /// Not safe against crashes: for a moment, the file does not exist.
     pub fn write(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         match unlinkat(&self.0, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
@@ -84,13 +85,13 @@ impl Folder {
         File::from(file).write_all(bytes)
     }
 
-    /// Replaces a file of this folder as a whole, for this user only. A link that has its name gives
-    /// way to it.
+    /// Replaces a file in this folder atomically, for this user only. A link of that name is
+    /// replaced.
     pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         self.put(name, bytes, |_| Ok(()))
     }
 
-    /// The same, with the owner and the mode of the file that was there.
+    /// Likewise, but keeps the owner and the mode of the previous file.
     pub fn replace_like(&self, name: &OsStr, bytes: &[u8], before: &Metadata) -> io::Result<()> {
         self.put(name, bytes, |new| {
             let own = new.metadata()?;
@@ -102,7 +103,7 @@ impl Folder {
         })
     }
 
-    /// What is there is whole at any moment, also when the power fails.
+    /// Keeps the file complete at any moment, even after a power failure.
     fn put(
         &self,
         name: &OsStr,
@@ -110,7 +111,7 @@ impl Folder {
         dress: impl FnOnce(&File) -> io::Result<()>,
     ) -> io::Result<()> {
         let new = beside(name);
-        // One of a process that was killed.
+        // A file that a killed process may have left behind.
         unlinkat(&self.0, &new, AtFlags::empty()).ok();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let written = (|| {
@@ -120,7 +121,7 @@ impl Folder {
             dress(&file)?;
             file.sync_all()?;
             renameat(&self.0, &new, &self.0, name)?;
-            // Only now it is the new one that is there when the power fails.
+            // Only this makes the new file survive a power failure.
             Ok(rustix::fs::fsync(&self.0)?)
         })();
         written.inspect_err(|_| {
@@ -129,13 +130,13 @@ impl Folder {
     }
 }
 
-/// Reads a regular file by its path. A link at its end is not followed, and nothing is waited for.
+/// Reads a regular file by its path, without following a final link and without blocking.
 pub fn read_plain(path: &Path, bytes_max: u64) -> io::Result<Content> {
     content(open_at(path)?, bytes_max)
 }
 
-/// Opens a regular file by its path for reading. A link at its end is not followed, and nothing is
-/// waited for.
+/// Opens a regular file by its path for reading, without following a final link and without
+/// blocking.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     plain(open_at(path)?)
 }
@@ -167,7 +168,7 @@ fn content(file: OwnedFd, bytes_max: u64) -> io::Result<Content> {
     Ok(Content { bytes, metadata })
 }
 
-/// One name is enough: a file is never replaced twice at the same time.
+/// One temporary name is enough: a file is never replaced twice at the same time.
 fn beside(name: &OsStr) -> OsString {
     let mut new = OsString::from(".");
     new.push(name);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_takes_the_place_of_a_link_or_a_pipe() {
+    fn new_file_replaces_a_link_or_a_pipe() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::write(at("outside"), "kept").unwrap();
@@ -238,27 +239,27 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_replaced_by_a_link_is_not_written_through() {
+    fn folder_replaced_by_a_link_is_not_written_through() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir_all(at("home/inner")).unwrap();
         fs::create_dir(at("outside")).unwrap();
         let home = Folder::open(&at("home")).unwrap();
         let inner = home.enter_or_make(Path::new("inner")).unwrap();
-        // After it was opened, and before it is written to.
+        // The folder is replaced after it was opened and before it is written to.
         fs::rename(at("home/inner"), at("home/moved")).unwrap();
         symlink(at("outside"), at("home/inner")).unwrap();
         inner.replace(OsStr::new("file"), b"x").unwrap();
         assert_eq!(fs::read_dir(at("outside")).unwrap().count(), 0);
         assert_eq!(fs::read(at("home/moved/file")).unwrap(), b"x");
-        // Before it was opened.
+        // The folder was replaced before it is opened.
         assert!(home.enter_or_make(Path::new("inner")).is_err());
         assert!(home.enter_or_make(Path::new("../x")).is_err());
         assert_eq!(fs::read_dir(at("outside")).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_replaced_file_keeps_its_mode_and_a_link_gives_way() {
+    fn replaced_file_keeps_its_mode_and_a_link_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let mode = |name: &str| at(name).symlink_metadata().unwrap().permissions().mode() & 0o777;

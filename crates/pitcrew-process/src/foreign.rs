@@ -1,5 +1,5 @@
-//! Bytes that came over a socket, from a file or from an agent: none of them is a panic, and what
-//! we wrote ourselves reads back as it was.
+//! Bytes from a socket, a file or an agent: none of them cause a panic, and messages that we wrote
+//! parse back unchanged.
 
 use crate::{
     shim::{ExitRecord, Line, Lines, Order, Report, ShimSpec, encode, read_exit},
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use std::fs;
 
-/// What a parsed message is written as reads as the same message.
+/// A parsed message is encoded and parsed back to the same message.
 fn assert_comes_back<T: Serialize + DeserializeOwned>(message: &T) {
     let mut line = Vec::new();
     encode(message, &mut line);
@@ -23,7 +23,7 @@ fn assert_comes_back<T: Serialize + DeserializeOwned>(message: &T) {
 }
 
 #[test]
-fn any_order_and_any_report_is_answered() {
+fn arbitrary_orders_and_reports_do_not_panic() {
     corpus!("order").check(500, |bytes| {
         if let Ok(order) = serde_json::from_slice::<Order<'_>>(bytes) {
             let mut line = Vec::new();
@@ -42,13 +42,13 @@ fn any_order_and_any_report_is_answered() {
 }
 
 #[test]
-fn any_file_of_an_attempt_is_answered() {
+fn arbitrary_attempt_files_do_not_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     corpus!("exit").check(300, |bytes| {
         fs::write(folder.path().join("exit.json"), bytes).expect("room");
         let is_short = bytes.len() <= 6 * OUTPUT_TAIL_BYTES;
         let understood = serde_json::from_slice::<ExitRecord>(bytes).ok().filter(|_| is_short);
-        // In between, the tail is escaped or not.
+        // For lengths in between, the result depends on how much of the tail is escaped.
         if is_short || bytes.len() > 7 * OUTPUT_TAIL_BYTES {
             assert_eq!(read_exit(folder.path()), understood);
         }
@@ -62,9 +62,9 @@ fn any_file_of_an_attempt_is_answered() {
     });
 }
 
-/// An exit record is a few kilobytes; what is longer is not one.
+/// An exit record has a few kilobytes. A longer file is not an exit record.
 #[test]
-fn an_exit_record_without_end_is_not_read() {
+fn endless_exit_record_is_not_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let exit = |stderr: String| Exit { code: Some(0), signal: None, stderr };
     let write = |exit: &Exit| {
@@ -79,7 +79,7 @@ fn an_exit_record_without_end_is_not_read() {
 }
 
 #[test]
-fn any_line_of_the_process_table_is_answered() {
+fn arbitrary_process_table_lines_do_not_panic() {
     corpus!("stat").check(500, |bytes| {
         if let Some(parent) = tree::parent_in(bytes) {
             assert!(String::from_utf8_lossy(bytes).contains(&parent.to_string()));
@@ -95,12 +95,12 @@ enum Piece {
     Garbage,
 }
 
-/// What no JSON has outside of an escape.
+/// Characters that JSON allows only as an escape.
 fn is_refused(character: char) -> bool {
     character < ' ' && !['\t', '\r'].contains(&character)
 }
 
-/// Lines as a splitter sees them that has everything at once.
+/// Splits lines like a splitter that has all bytes at once.
 fn split(bytes: &[u8]) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = bytes
         .split_inclusive(|it| *it == b'\n')
@@ -112,7 +112,7 @@ fn split(bytes: &[u8]) -> Vec<Piece> {
             Some(_) | None => Piece::Garbage,
         })
         .collect();
-    // How often a line that is too long is reported depends on how it arrived.
+    // How often a too long line is reported depends on how it arrived.
     pieces.dedup_by(|a, b| *a == Piece::Garbage && *b == Piece::Garbage);
     pieces
 }
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(500)) })]
 
     #[test]
-    fn lines_are_those_of_a_naive_splitter_wherever_the_stream_is_cut(
+    fn lines_match_a_naive_splitter_for_any_chunking(
         bytes in corpus!("lines").changed(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {

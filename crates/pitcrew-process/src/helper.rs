@@ -1,7 +1,7 @@
-//! Helper processes: our own program, started to work on untrusted bytes.
+//! Helper processes: our own program, started to process untrusted bytes.
 //!
-//! A helper reads requests and writes answers over pipes, confines itself before it reads the first byte,
-//! and ends when its input does. If it dies, its owner starts another one.
+//! A helper reads requests and writes responses over pipes. It confines itself before it reads the
+//! first byte, and ends when its input ends. If it dies, its owner starts another one.
 
 mod calls;
 
@@ -27,7 +27,7 @@ use std::{
     time::Instant,
 };
 
-/// A running helper. Killed when this is dropped.
+/// A running helper. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Helper {
     child: Child,
@@ -39,27 +39,28 @@ pub struct Helper {
 /// How a helper ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelperEnd {
-    /// By itself.
+    /// The helper exited by itself.
     Exit,
-    /// It ran out of memory, or an assertion failed.
+    /// The helper ran out of memory, or an assertion failed.
     Aborted,
-    /// It used more time on a core than it may.
+    /// The helper exceeded its CPU time limit.
     OutOfTime,
-    /// Killed from outside.
+    /// The helper was killed from outside.
     Killed,
-    /// By any other signal.
+    /// The helper was ended by any other signal.
     Crashed,
 }
 
 impl Helper {
-    /// Starts `program` with the words of a part that calls [`confine_helper`] first thing.
+    /// Starts `program` with the argument `part`. It must call [`confine_helper`] first.
     ///
-    /// It has an empty environment and the root folder. Its messages are discarded: they may contain
-    /// untrusted bytes. Reads and writes fail with `TimedOut` after `until`.
+    /// The helper has an empty environment and runs in the root folder. Its standard error is
+    /// discarded, because it may contain untrusted bytes. Reads and writes fail with `TimedOut`
+    /// after `until`.
     pub fn start(program: &Path, part: &str, until: Instant) -> io::Result<Self> {
         let argv: [OsString; 2] = [program.into(), part.into()];
         let mut command = command::command(&argv, Path::new("/"), &[])?;
-        // Out of the reach of the signals of a terminal.
+        // Keeps terminal signals away from the helper.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
@@ -71,14 +72,14 @@ impl Helper {
         Ok(helper)
     }
 
-    /// Sets when reads and writes begin to fail with `TimedOut`.
+    /// Sets when reads and writes start to fail with `TimedOut`.
     pub fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
 
-    /// Kills the helper if it still runs, and returns how it ended.
+    /// Kills the helper if it is still running, and returns how it ended.
     pub fn end(mut self) -> io::Result<HelperEnd> {
-        // Does nothing to a process that is dead or dying.
+        // Has no effect on a process that has ended or is ending.
         self.child.kill().ok();
         self.child.wait().map(end_of)
     }
@@ -139,8 +140,8 @@ impl Drop for Helper {
     }
 }
 
-/// Drops every right of this process that a helper does not need. It can still use memory, up to a
-/// limit, and read and write open files. Call it before there is another thread.
+/// Drops all rights that a helper does not need. It can still use memory, up to a limit, and read
+/// and write open files. Call it before another thread is started.
 pub fn confine_helper(memory_bytes: u64) -> io::Result<()> {
     let limits = Limits {
         memory_bytes: Some(memory_bytes),
@@ -155,7 +156,7 @@ pub fn confine_helper(memory_bytes: u64) -> io::Result<()> {
     calls::apply().map_err(io::Error::other)
 }
 
-/// Limits the CPU time of this process: the kernel ends it after so many more seconds.
+/// Limits the CPU time of this process: the kernel ends it after `more_seconds` more.
 pub fn limit_time(more_seconds: u64) -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     let soft = u64::try_from(used).unwrap_or_default().saturating_add(more_seconds);
@@ -174,10 +175,10 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_is_written_to_and_read_from() {
+    fn helper_can_be_written_to_and_read_from() {
         let mut helper = Helper::start(Path::new("/bin/cat"), "-", soon()).unwrap();
         let sent = vec![b'x'; 1 << 20];
-        // More than the pipes hold would block both sides.
+        // Writing more than the pipes can hold before reading would block both sides.
         for part in sent.chunks(16 << 10) {
             helper.write_all(part).unwrap();
             let mut read = vec![0; part.len()];
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_ended_says_how() {
+    fn ended_helper_reports_how_it_ended() {
         for (word, end) in [("true", HelperEnd::Exit), ("false", HelperEnd::Exit)] {
             let mut helper = Helper::start(Path::new("/bin/sh"), "-s", soon()).unwrap();
             helper.write_all(format!("exec {word}\n").as_bytes()).unwrap();

@@ -1,8 +1,8 @@
 //! `pitcrew confine`: drops its own rights, then becomes the program to confine.
 //!
-//! This small process applies each layer to itself; the program and all its children inherit them. It is
-//! all or nothing: if one layer cannot be applied, it prints one line and exits, and the program never
-//! runs. It never grants a right that it did not have.
+//! This small process applies each layer to itself; the program and its descendants inherit them.
+//! If a layer cannot be applied, it prints one line and exits, and the program never runs. It never
+//! gains a right that it did not have.
 //!
 //! ```text
 //! user of the box ─► network ports ─► limits ─► drop capabilities ─► Landlock ─► seccomp ─► exec
@@ -34,9 +34,9 @@ use std::{
     process::ExitCode,
 };
 
-/// A layer could not be applied, and the program was not run.
+/// The exit code if a layer could not be applied and the program was not run.
 pub const CONFINE_FAILED: u8 = 125;
-/// The prefix of its error message when it could not become the program.
+/// The prefix of its error messages if the program was not run.
 pub const CONFINE_PREFIX: &str = "pitcrew confine: ";
 /// The exit code of shells for a program that cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
@@ -65,7 +65,7 @@ pub(crate) fn confine_main(spec: &str, argv: &[OsString]) -> ExitCode {
 fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     let spec = serde_json::from_str(spec);
     let spec = spec.map_err(|error| Refusal::layer("a specification", error));
-    // The box may exist long before the program may start.
+    // The box may be created long before the program may start.
     let confined =
         spec.and_then(|it| Ok((become_confined(&it)?, receive_stdio(&it)?, wait_for_start(&it)?)));
     match confined {
@@ -74,7 +74,7 @@ fn launch(spec: &str, argv: &[OsString]) -> Refusal {
     }
 }
 
-/// Receives the program's input and output, if they are not our own. Waits for them.
+/// Receives the program's input and output, if they differ from our own. Blocks until they arrive.
 fn receive_stdio(spec: &ConfineSpec) -> Result<Option<[OwnedFd; 2]>, Refusal> {
     let received = spec.takes_ends.then(ends::take_over).transpose();
     received.map_err(|error| Refusal::layer("input and output", error))
@@ -93,7 +93,7 @@ fn wait_for_start(spec: &ConfineSpec) -> Result<(), Refusal> {
     }
 }
 
-/// Applies every layer. Returns the variables that the program gets besides ours.
+/// Applies every layer. Returns the variables that the program gets in addition to ours.
 fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal> {
     if let Some(user) = &spec.user {
         user::switch_to(user).map_err(|error| Refusal::layer("the user of the box", error))?;
@@ -105,11 +105,11 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     if let Some(home) = &spec.home {
         places::show(home).map_err(|error| Refusal::layer("the home", error))?;
     }
-    // Where there is a box, `pitcrew enclose` has left the keys outside.
+    // In a box, `pitcrew enclose` has already replaced the keyring.
     if spec.calls == Calls::Unboxed {
         leave_keyring().map_err(|error| Refusal::layer("a session keyring", error))?;
     }
-    // Before any right is dropped.
+    // This must come before any right is dropped.
     let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), open_egress);
     let mut more = more.map_err(|error| Refusal::layer("the network", error))?;
     let (ports, led) = relays::start(&spec.relays)
@@ -120,7 +120,8 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     rustix::thread::set_no_new_privs(true)
         .map_err(|error| Refusal::layer("no_new_privs", error))?;
     landlock::apply(spec, &ports).map_err(|error| Refusal::layer("Landlock", error))?;
-    // In a box, bubblewrap has already installed the filter, so that its first process is filtered too.
+    // In a box, bubblewrap has already installed the filter, so that it also covers the first
+    // process.
     if spec.calls == Calls::Unboxed {
         calls::apply(spec).map_err(|error| Refusal::layer("seccomp", error))?;
     }
@@ -132,7 +133,7 @@ fn open_egress(way: &WayOut) -> io::Result<Vec<(String, String)>> {
     Ok(proxy_environment(&format!("http://127.0.0.1:{port}")))
 }
 
-/// Becomes the program. Returns only on failure.
+/// Executes the program. Returns only on failure.
 fn execute(
     argv: &[OsString],
     more: Vec<(String, String)>,

@@ -1,11 +1,13 @@
-//! Starts programs, owns them while they live, and ends them whole.
+//! Starts programs, owns them while they run, and ends their whole process trees.
 //!
-//! Nothing else in the workspace starts a program. `run` runs one to its end and keeps its output;
-//! `piped` starts one that is talked to; `helper` is a process of ours that works on foreign bytes; `shim` is the process between the orchestrator and an
-//! agent, and `client` is the orchestrator's end of it; `confine` holds what is not ours to its
-//! policy; `find` looks for programs; `beneath` and `folder` open files that others name
-//! or write, and `remove_tree` removes what others wrote. Nothing here decides what to run or knows what agents say.
-//! Linux only: ownership is proven by process numbers with start times, and by `/proc`.
+//! No other crate of the workspace starts a program. `run` runs a program to its end and keeps its
+//! output. `piped` starts a program that is used over pipes. `helper` is one of our processes that
+//! handles untrusted bytes. `shim` is the process between the orchestrator and an agent, and
+//! `client` is the orchestrator's end of it. `confine` restricts foreign programs to their policy.
+//! `find` searches for programs. `beneath` and `folder` open files that others name or write, and
+//! `remove_tree` removes what others wrote. This crate does not decide what to run and does not
+//! interpret what agents send. Linux only: ownership is proven by process ids with start times, and
+//! by `/proc`.
 
 mod inherited;
 mod beneath;

@@ -1,23 +1,25 @@
-//! The marker of the processes of one run, which identifies them even after they left the group and
-//! session. It is an environment variable, because nothing else is always inherited.
+//! The marker of the processes of one run. It identifies them even after they left the process
+//! group and session. It is an environment variable, because only the environment is always
+//! inherited.
 
 use crate::{Policy, Tier};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The variable that holds the mark.
+/// The variable that contains the marker.
 pub(crate) const RUN_MARKER: &str = "PITCREW_RUN";
 
-/// The variable that says whose programs these are, over all runs and over the end of the owner.
+/// The variable that names the owner of these programs. It stays the same over all runs, and after
+/// the owner has ended.
 pub(crate) const OWNER_MARKER: &str = "PITCREW_OWNER";
 
-/// Between a mark and those of the runs within its run. No mark contains it by itself.
+/// Separates a marker from the markers of nested runs. A single marker never contains it.
 const WITHIN: &str = "//";
 
-/// The mark of one run.
+/// The marker of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
     pub(crate) text: String,
-    /// All who bear it are in a box, but for who holds that.
+    /// Whether all processes with this marker are in a box, except for the one that holds the box.
     pub(crate) is_boxed: bool,
 }
 
@@ -27,8 +29,8 @@ impl Mark {
     }
 }
 
-/// A mark that no other run has, in this process or another. It says also within which run it is,
-/// so ending the outer run finds this one too.
+/// Returns a marker that no other run has, in any process. It includes the marker of the enclosing
+/// run, so ending that run finds this one too.
 fn unique() -> String {
     let own = own();
     match std::env::var(RUN_MARKER) {
@@ -45,7 +47,7 @@ pub(crate) fn own() -> String {
     format!("{}-{}-{number}", std::process::id(), since_epoch.as_nanos())
 }
 
-/// Whether a process with this environment, as the system shows it, belongs to the run `marker`.
+/// Whether a process with this environment, as the system reports it, belongs to the run `marker`.
 pub(crate) fn is_on(environment: &[u8], marker: &str) -> bool {
     let value = |entry| str::from_utf8(entry).ok()?.strip_prefix(RUN_MARKER)?.strip_prefix('=');
     let belongs = |value: &str| {
@@ -55,7 +57,7 @@ pub(crate) fn is_on(environment: &[u8], marker: &str) -> bool {
     environment.split(|byte| *byte == 0).filter_map(value).any(belongs)
 }
 
-/// Whether a process with this environment, as the system shows it, says that it is `owner`'s.
+/// Whether a process with this environment, as the system reports it, belongs to `owner`.
 pub(crate) fn is_of(environment: &[u8], owner: &str) -> bool {
     let wanted = format!("{OWNER_MARKER}={owner}");
     environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_within_a_run_belongs_to_both_and_a_neighbour_to_none() {
+    fn nested_run_belongs_to_both_runs_and_neighbour_to_none() {
         let environment = b"HOME=/root\0PITCREW_RUN=/attempts/1//7-8-0\0A=1\0";
         assert!(is_on(environment, "/attempts/1"));
         assert!(is_on(environment, "/attempts/1//7-8-0"));
@@ -78,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_is_known_by_the_whole_name() {
+    fn owner_must_match_exactly() {
         let environment = b"HOME=/root\0PITCREW_OWNER=/state/1\0A=1\0";
         assert!(is_of(environment, "/state/1"));
         assert!(!is_of(environment, "/state") && !is_of(environment, "/state/10"));
     }
 
     #[test]
-    fn no_two_runs_have_the_same_mark() {
+    fn markers_of_two_runs_differ() {
         assert_ne!(unique(), unique());
     }
 }

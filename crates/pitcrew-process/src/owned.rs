@@ -1,5 +1,5 @@
-//! A started program with everything that it starts: ended whole, at the latest when it is
-//! dropped. No other code may wait for it.
+//! A started program with all of its descendants. They are all ended, at the latest when it is
+//! dropped. No other code may wait for the program.
 
 use crate::{
     confine::{self, Scratch},
@@ -14,21 +14,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the end of a killed tree is waited for.
+/// How long to wait for the end of a killed tree.
 const END_MS_MAX: u64 = 2_000;
 
-/// A running program that is ours. When this is dropped, it and everything that it started is
-/// killed, also what left its group or its session; that takes milliseconds.
+/// A running program that we own. When this is dropped, the program and all of its descendants are
+/// killed within milliseconds, including those that left its group or session.
 #[derive(Debug)]
 pub struct Owned {
-    /// Leads a group of its own.
+    /// The leader of a separate process group.
     child: Child,
-    /// On all of its processes, see `marker`.
+    /// The marker of all of its processes, see `marker`.
     mark: Option<Mark>,
     waited_for: bool,
-    /// Its way to the network, which ends after it.
+    /// The egress process, which ends after the program.
     outlet: Option<Outlet>,
-    /// Its home, where it has none of its own.
+    /// The program's temporary home, if the policy has none.
     home: Option<Scratch>,
 }
 
@@ -37,20 +37,20 @@ impl Owned {
         Self { child, mark, waited_for: false, outlet: None, home: None }
     }
 
-    /// The same program with its way to the network, and its home.
+    /// Adds the program's egress process and temporary home.
     pub(crate) fn with(mut self, outlet: Option<Outlet>, home: Option<Scratch>) -> Self {
         self.outlet = outlet;
         self.home = home;
         self
     }
 
-    /// Its number, which is also the number of its group. It cannot belong to anybody else before
-    /// the program was waited for.
+    /// The process id, which is also the process group id. It cannot be reused before the program
+    /// was waited for.
     pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Ends everything.
+    /// Ends all processes.
     pub(crate) fn end(&self) {
         let group = self.pid();
         kill_process_group(group, Signal::STOP).ok();
@@ -65,13 +65,13 @@ impl Owned {
         self.end_rest();
     }
 
-    /// Kills only the first of them. When the first process of a box ends, the kernel kills all others in
-    /// it, however fast they start new ones.
+    /// Kills only the first process. When the first process of a box ends, the kernel kills all
+    /// others in it, however fast they start new ones.
     pub(crate) fn kill(&self) {
         kill_process(self.pid(), Signal::KILL).ok();
     }
 
-    /// Ends what the program, which has ended, left behind.
+    /// Ends the remaining processes of a program that has ended.
     pub(crate) fn end_rest(&self) {
         kill_process_group(self.pid(), Signal::KILL).ok();
         match &self.mark {
@@ -83,7 +83,7 @@ impl Owned {
         }
     }
 
-    /// Waits for the end of the program itself and says how it ended.
+    /// Waits for the end of the program itself and returns how it ended.
     pub(crate) fn wait(mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait()?;
         self.waited_for = true;
@@ -102,8 +102,8 @@ impl Drop for Owned {
     }
 }
 
-/// Ends the programs of `owner` whose parent has died, and removes the files that only they used. The
-/// next owner calls this before it starts any program.
+/// Ends the programs of `owner` whose parent has died, and removes the files that only they used.
+/// The next owner calls this before it starts any program.
 pub fn end_left_behind(owner: &str) {
     tree::end(|see| tree::owned_by(owner, see), Some(until()));
     confine::remove_left_behind(owner);

@@ -1,4 +1,4 @@
-//! Starts a program with pipes for a conversation while it runs.
+//! Starts a program and exchanges data with it over pipes while it runs.
 
 use crate::{
     Owned, Policy, RunError, command, confine, confine::Scratch, egress::Outlet, ends::Ends,
@@ -13,7 +13,7 @@ use std::{
 };
 use tokio::process::{ChildStdin, ChildStdout};
 
-/// A program that runs, and our ends of its pipes.
+/// A running program and our ends of its pipes.
 #[derive(Debug)]
 pub struct Piped {
     pub stdin: ChildStdin,
@@ -21,11 +21,11 @@ pub struct Piped {
     pub program: Owned,
 }
 
-/// Starts `argv` in `cwd`, confined like `run_confined`, to be talked to over its standard input
-/// and output. Its complaints go where ours go.
+/// Starts `argv` in `cwd`, confined like `run_confined`, with pipes for its standard input and
+/// output. Its standard error is ours.
 ///
-/// Has to be called within a runtime, and on a thread that lives as long as the program is to: one
-/// in a box dies with the thread that started it.
+/// Must be called within a runtime, and on a thread that lives as long as the program: a program in
+/// a box dies with the thread that started it.
 pub fn spawn_piped(policy: &Policy, argv: &[OsString], cwd: &Path) -> Result<Piped, RunError> {
     spawn(policy, argv, cwd).map_err(|error| RunError::new(argv, cwd, error))
 }

@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a program that is started for an agent, or on an agent's tree, may do.
+/// The rights of a program that is started for an agent or on an agent's tree.
 ///
-/// Of two paths the more specific one applies; for the same path `deny` wins over `write`, and `write`
-/// over `read`. Paths are absolute. Missing paths are ignored: a box never creates anything on the
-/// machine.
+/// If two paths apply, the more specific one wins; for the same path `deny` wins over `write`, and
+/// `write` over `read`. Paths are absolute. Missing paths are ignored: a box never creates files on
+/// the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     pub tier: Tier,
@@ -22,31 +22,31 @@ pub struct Policy {
     pub read: Vec<PathBuf>,
     /// Files and folders that can be read and written, with everything below them.
     pub write: Vec<PathBuf>,
-    /// Files and folders that are hidden, although a folder above them is shared.
+    /// Files and folders that are hidden, even if a parent folder is shared.
     pub deny: Vec<PathBuf>,
-    /// A private home, which is writable. The user's own home is empty in a box except for the paths named
-    /// here.
+    /// A private, writable home. In a box, the user's own home is empty except for the paths that
+    /// are listed here.
     pub home: Option<PathBuf>,
     pub net: Net,
     pub limits: Limits,
-    /// The only paths of the checkout that can be changed, for a program without a sandbox of its own. In
-    /// a box, new files can be made beside them. Absent: everything that `write` names.
+    /// The only paths of the checkout that can be changed, for a program that does not sandbox
+    /// itself. In a box, new files can be created beside them. Absent: everything in `write`.
     pub inner: Option<Vec<PathBuf>>,
-    /// Other workers share the checkout and could plant links there while a box is made, which a mount
-    /// would follow. So Landlock restricts it to those of its paths that exist, in a box too. Its `.git` is
-    /// not writable.
+    /// Whether other workers share the checkout. They could create links there while a box is
+    /// created, and a mount would follow them. So Landlock also restricts the program to the
+    /// existing paths, even in a box. Its `.git` is not writable.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guest: bool,
-    /// Our own executable, which applies the inner layers. Absent: none of them is asked for.
+    /// Our own executable, which applies the inner layers. Absent if none of them is needed.
     pub launcher: Option<PathBuf>,
     /// The path of bubblewrap.
     pub bubblewrap: PathBuf,
-    /// The program has a sandbox of its own and makes namespaces for it inside its box.
+    /// Whether the program sandboxes itself and creates namespaces inside its box.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nests: bool,
 }
 
-/// Which network a program has.
+/// The network access of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Net {
     /// The machine's network.
@@ -62,7 +62,7 @@ pub enum Net {
 pub struct Egress {
     /// `host` or `host:port`; a host may begin with `*.`.
     pub allow: Vec<String>,
-    /// The same, from the user: hosts that are named exactly may be in a private network.
+    /// Patterns from the user: hosts that they name exactly may be in a private network.
     pub private: Vec<String>,
     /// Loopback ports of the machine that are available in the box under the same number.
     pub forward: Vec<u16>,
@@ -70,27 +70,27 @@ pub struct Egress {
     pub dir: PathBuf,
     /// The proxy through which this machine reaches the network, if any.
     pub upstream: Upstream,
-    /// Where the process listens, once it has been started for a program.
+    /// The address of the process, once it has been started for a program.
     #[serde(skip)]
     pub at: Option<EgressAt>,
 }
 
-/// Where an egress process listens.
+/// The address of an egress process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EgressAt {
     Socket(PathBuf),
-    /// Of the loopback that the program shares with us.
+    /// A port on the loopback, which the program shares with us.
     Port(u16),
 }
 
-/// Resource limits of a program and its children. Absent: no limit.
+/// Resource limits of a program and its children. Absent means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Of address space, for each process.
+    /// Bytes of data memory for each process.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads at a time.
+    /// Processes and threads at the same time.
     pub processes: Option<u64>,
-    /// Of one file.
+    /// Bytes of one file.
     pub file_bytes: Option<u64>,
     pub open_files: Option<u64>,
 }
@@ -115,7 +115,7 @@ impl Policy {
         }
     }
 
-    /// The same as it can be shown and kept: without passwords.
+    /// Returns a copy without passwords, which can be shown and stored.
     #[must_use]
     pub fn shown(&self) -> Self {
         let mut policy = self.clone();
@@ -125,7 +125,7 @@ impl Policy {
         policy
     }
 
-    /// What the program's own loopback has to have, where the proxy is behind a socket.
+    /// The route to an egress process behind a socket, from a separate loopback.
     pub(crate) fn way_out(&self) -> Option<WayOut> {
         let Net::Proxy(Egress { at: Some(EgressAt::Socket(socket)), forward, .. }) = &self.net
         else {
@@ -134,7 +134,7 @@ impl Policy {
         Some(WayOut { socket: socket.clone(), forward: forward.clone() })
     }
 
-    /// The port of the loopback that the proxy is at, where that is shared.
+    /// The port of the proxy on a shared loopback.
     pub(crate) fn proxy_port(&self) -> Option<u16> {
         let Net::Proxy(Egress { at: Some(EgressAt::Port(port)), .. }) = &self.net else {
             return None;
@@ -142,26 +142,27 @@ impl Policy {
         Some(*port)
     }
 
-    /// What of what can be written a program that works in `cwd` works on.
+    /// Returns the writable folder that contains `cwd`, or `cwd` itself if there is none.
     pub(crate) fn checkout<'a>(&'a self, cwd: &'a Path) -> &'a Path {
         let above = self.write.iter().filter(|it| cwd.starts_with(it));
         above.max_by_key(|it| it.components().count()).map_or(cwd, PathBuf::as_path)
     }
 
-    /// Programs say whose they are, so that `end_left_behind` finds them after their starter died.
+    /// Marks the programs with their owner, so that `end_left_behind` finds them after their parent
+    /// died.
     #[must_use]
     pub fn owned_by(mut self, owner: &str) -> Self {
         self.env.push((OWNER_MARKER.into(), owner.into()));
         self
     }
 
-    /// Whose its programs are, where they say so.
+    /// The owner that the programs are marked with.
     pub(crate) fn owner(&self) -> Option<&str> {
         self.env.iter().find(|(name, _)| name == OWNER_MARKER).map(|(_, owner)| owner.as_str())
     }
 
-    /// The same without what is read anyway, because a folder above it is. To look at each of them
-    /// again takes time whenever a program is started.
+    /// Removes paths that are readable anyway because a parent folder is. Checking them again would
+    /// take time at every start of a program.
     #[must_use]
     pub fn without_repeats(mut self) -> Self {
         let is_plain = |it: &&PathBuf| it.canonicalize().is_ok_and(|real| real == **it);
@@ -171,7 +172,7 @@ impl Policy {
         };
         let is_repeated = |path: &Path| {
             let is_above = |it: &&PathBuf| path.starts_with(it) && path != **it;
-            // What a link leads to is not read with the link.
+            // A link does not make its target readable.
             let leads_below =
                 |it: &Path| path.canonicalize().is_ok_and(|real| real.starts_with(it));
             plain.iter().filter(is_above).any(|it| !is_denied(path, it) && leads_below(it))
@@ -201,7 +202,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     #[test]
-    fn only_what_is_read_anyway_is_left_out() {
+    fn only_redundant_read_paths_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
         fs::create_dir_all(at("a/inner/deep")).unwrap();

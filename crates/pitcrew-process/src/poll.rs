@@ -1,4 +1,4 @@
-//! Waiting for several things at once: descriptors, and a moment in time.
+//! Waits for several descriptors and a deadline at once.
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::{
@@ -7,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How much is moved at once.
+/// The most bytes that are transferred at once.
 pub(crate) const BUFFER_BYTES: usize = 16 * 1_024;
 
-/// Waits until one of `interests` is ready or `until` has come. Answers in the order of
-/// `interests`; a descriptor whose other end is gone is ready.
+/// Waits until one of `interests` is ready or until the deadline `until`. Returns the results in
+/// the order of `interests`. A descriptor whose other end is closed counts as ready.
 ///
-/// `PollFlags::empty()` waits for nothing but the loss of the other end.
+/// `PollFlags::empty()` waits only until the other end is closed.
 pub(crate) fn wait(
     interests: &[(BorrowedFd<'_>, PollFlags)],
     until: Option<Instant>,
@@ -23,13 +23,13 @@ pub(crate) fn wait(
     let left = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
     match rustix::event::poll(&mut fds, left.as_ref()) {
         Ok(_) => Ok(fds.iter().map(|it| !it.revents().is_empty()).collect()),
-        // The caller looks at everything again anyway.
+        // The caller checks everything again anyway.
         Err(rustix::io::Errno::INTR) => Ok(vec![false; fds.len()]),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Rounded up to the millisecond: waking a little early would only spin.
+/// Rounds up to a millisecond: waking up too early would only repeat the wait.
 fn timespec(duration: Duration) -> Timespec {
     let up = duration + Duration::from_micros(999);
     Timespec {
@@ -38,16 +38,16 @@ fn timespec(duration: Duration) -> Timespec {
     }
 }
 
-/// Reads and writes on `fd` answer `WouldBlock` from now on instead of waiting.
+/// Makes reads and writes on `fd` return `WouldBlock` instead of blocking.
 pub(crate) fn never_block(fd: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(fd, true)?)
 }
 
-/// What one read or write on a descriptor that never blocks came to.
+/// The result of one read or write on a descriptor that never blocks.
 pub(crate) enum Step {
     Moved(usize),
     NotNow,
-    /// End of the stream, or the other end is gone.
+    /// End of the stream, or the other end is closed.
     Closed,
 }
 

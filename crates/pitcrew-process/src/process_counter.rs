@@ -1,7 +1,7 @@
-//! Limits the processes of a program where the kernel does not: it does not limit root.
+//! Limits the processes of a program if the kernel does not: it does not limit root.
 //!
-//! It samples from outside, so a program can have more for a moment. Then that program is ended, and no
-//! other.
+//! It counts at intervals from outside, so a program can exceed the limit for a moment. Then that
+//! program is ended, and no other.
 
 use crate::{Policy, Tier, tree};
 use std::{
@@ -9,37 +9,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two looks. What a program can start meanwhile a machine can bear.
+/// The interval between two counts. The machine can handle what a program can start in that time.
 const LOOK_MS: u64 = 50;
 
-/// Those who hold a box and lead to its network, and the program itself.
+/// The processes that hold a box and connect its network, and the program itself.
 const HOLDERS_MAX: u64 = 8;
 
-/// The processes and threads that a program may have.
+/// Counts the processes and threads of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessCounter {
     max: u64,
     next: Instant,
-    /// All of them end with the first one.
+    /// Whether all of them end with the first one.
     pub(crate) is_boxed: bool,
 }
 
 impl ProcessCounter {
-    /// Nothing where there is no limit, or where the kernel sees to it.
+    /// Returns nothing if there is no limit, or if the kernel enforces it.
     pub(crate) fn of(policy: &Policy) -> Option<Self> {
         let is_held = policy.tier > Tier::T1 && rustix::process::geteuid().is_root();
         let max = policy.limits.processes.filter(|_| is_held)?;
-        // Most programs have ended by the first look.
+        // Most programs have ended before the first count.
         let next = Instant::now() + Duration::from_millis(LOOK_MS);
         Some(Self { max, next, is_boxed: policy.tier == Tier::T3 })
     }
 
-    /// When to look next.
+    /// The time of the next count.
     pub(crate) fn next(self) -> Instant {
         self.next
     }
 
-    /// Whether those who descend from `root` are too many, in words. Nothing before its time.
+    /// Returns a message if `root` has too many descendants. Does nothing before the next count is
+    /// due.
     pub(crate) fn exceeded(&mut self, root: i32) -> Option<String> {
         let now = Instant::now();
         if now < self.next {
@@ -47,13 +48,13 @@ impl ProcessCounter {
         }
         self.next = now + Duration::from_millis(LOOK_MS);
         let limit = self.max.saturating_add(HOLDERS_MAX);
-        // Almost always the whole machine has fewer, and that is known without a look at anybody.
+        // The whole machine almost always has fewer, which is known without inspecting processes.
         let is_exceeded = of_the_machine() > limit && below(root) > limit;
         is_exceeded.then(|| format!("more than {} processes: it was ended", self.max))
     }
 }
 
-/// Processes and threads of the whole machine.
+/// Returns the number of processes and threads of the whole machine.
 fn of_the_machine() -> u64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let all = text.split_ascii_whitespace().nth(3).and_then(|it| it.split_once('/'));
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_has_at_least_us() {
+    fn machine_has_at_least_this_process() {
         assert!((1..u64::MAX).contains(&of_the_machine()));
     }
 }

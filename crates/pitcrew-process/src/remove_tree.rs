@@ -1,8 +1,8 @@
 //! Removes a tree that others wrote.
 //!
-//! A folder that is not empty is moved to the top of the tree before its entries are removed. So no
-//! depth of the tree costs stack, open files or long paths. Every step names one entry of an open
-//! folder, and a link is removed as the entry that it is: nothing beside the tree is reached.
+//! A folder that is not empty is moved to the top of the tree before its entries are removed. So
+//! even a deep tree needs no deep stack, many open files or long paths. Every step names one entry
+//! of an open folder, and a link is removed as an entry, so nothing outside the tree is touched.
 
 use rustix::{
     fs::{AtFlags, CWD, Dir, Mode, OFlags, chmod, fstat, openat, renameat, unlinkat},
@@ -15,12 +15,13 @@ use std::{
     path::Path,
 };
 
-/// Passes over the top that find no folder to move and still leave something behind. Some file
-/// systems skip entries while others are removed; beyond this, somebody keeps adding them.
+/// The most passes over the top that find no folder to move but still leave entries. Some file
+/// systems skip entries while others are removed; after this many, another process must be adding
+/// them.
 const IDLE_PASSES_MAX: u32 = 10;
 
-/// Removes what is at `path` with all that is in it, also where folders are write-protected. Where
-/// nothing is there, nothing is done.
+/// Removes the file or folder at `path` with its content, including write-protected folders. Does
+/// nothing if there is no such file.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -50,12 +51,12 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
 
 struct Tree {
     top: OwnedFd,
-    /// Folders that were moved to the top; each is named by its number.
+    /// The number of folders that were moved to the top. It names the next one.
     moved_count: u64,
 }
 
 impl Tree {
-    /// Removes what is at the top. What comes there meanwhile may be left.
+    /// Removes the entries at the top. Entries that are added during the call may remain.
     fn remove_entries(&mut self) -> Result<(), Errno> {
         let mut entries = Dir::read_from(&self.top)?;
         while let Some(entry) = entries.read() {
@@ -85,12 +86,12 @@ impl Tree {
     }
 
     fn move_to_top(&mut self, folder: &OwnedFd, name: &CStr) -> Result<(), Errno> {
-        // To move a folder is to change it: it knows what it is in.
+        // Moving a folder changes its `..` entry, so it must be writable.
         enter(folder, name)?;
         loop {
             self.moved_count += 1;
             match renameat(folder, name, &self.top, self.moved_count.to_string()) {
-                // The tree has something of that name.
+                // The tree already contains an entry of that name.
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
                 moved => return moved,
             }
@@ -98,7 +99,7 @@ impl Tree {
     }
 }
 
-/// Removes an entry, unless it is a folder that is not empty; whether it is gone.
+/// Removes an entry, unless it is a folder that is not empty. Returns whether it was removed.
 fn is_removed(folder: impl AsFd, name: &CStr) -> Result<bool, Errno> {
     let removed = match unlinkat(&folder, name, AtFlags::empty()) {
         Err(Errno::ISDIR) => unlinkat(&folder, name, AtFlags::REMOVEDIR),
@@ -111,13 +112,13 @@ fn is_removed(folder: impl AsFd, name: &CStr) -> Result<bool, Errno> {
     }
 }
 
-/// Opens a folder to read its entries, with the right to change them.
+/// Opens a folder to read its entries, and makes it writable.
 fn enter(parent: &OwnedFd, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let found = openat(parent, name, flags | OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
     if !Mode::from_raw_mode(fstat(&found)?.st_mode).contains(Mode::RWXU) {
-        // Package caches are often write-protected. Where this fails, so does what follows, which
-        // says why.
+        // Package caches are often write-protected. If this fails, the next call fails too and
+        // returns the reason.
         chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU).ok();
     }
     openat(&found, ".", flags | OFlags::RDONLY, Mode::empty())
@@ -153,9 +154,9 @@ mod tests {
         fs::Permissions::from_mode(0o000)
     }
 
-    /// Deeper than any stack, any number of open files and any path.
+    /// Deeper than any stack, number of open files or path allows.
     #[test]
-    fn a_deep_tree_is_removed_with_a_small_stack_and_few_open_files() {
+    fn deep_tree_is_removed_with_a_small_stack_and_few_open_files() {
         let (_folder, tree) = folder();
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let mut deepest = openat(CWD, &tree, flags, Mode::empty()).unwrap();
@@ -173,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_and_mixed_tree_is_removed() {
+    fn wide_and_mixed_tree_is_removed() {
         let (_folder, tree) = folder();
         for number in 0..50 {
             let inner = tree.join(format!("{number}/{number}/{}", number % 3));
             fs::create_dir_all(inner.join("empty")).unwrap();
             fs::write(inner.join("file"), "x").unwrap();
-            // Names that its own folders are moved to.
+            // The names that folders are moved to.
             fs::write(tree.join(format!("{}", 100 + number)), "x").unwrap();
         }
         remove_tree(&tree).unwrap();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_leads_to_stays_as_it_is() {
+    fn link_targets_are_kept() {
         let (folder, tree) = folder();
         let outside = folder.path().join("outside");
         fs::create_dir_all(outside.join("kept")).unwrap();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_a_tree_too_and_the_root_is_none() {
+    fn single_file_is_removed_and_root_is_refused() {
         let (_folder, tree) = folder();
         let file = tree.join("file");
         fs::write(&file, "x").unwrap();

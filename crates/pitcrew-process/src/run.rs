@@ -1,6 +1,6 @@
-//! Runs one program to its end, keeps the end of its output, and leaves nothing of it behind.
+//! Runs one program to its end, keeps the end of its output, and ends all of its processes.
 //!
-//! Blocking and single-threaded. What the output means is the caller's business.
+//! Blocking and single-threaded. Interpreting the output is up to the caller.
 
 mod start;
 mod supervise;
@@ -24,12 +24,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One program to be run to its end.
+/// One program to run to its end.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub argv: Vec<OsString>,
     pub cwd: PathBuf,
-    /// Added to what the way of running gives.
+    /// Added to the environment that the run function sets.
     pub env: Vec<(OsString, OsString)>,
     pub stdin: Stdin,
     pub streams: Streams,
@@ -37,29 +37,28 @@ pub struct Run {
     /// How much of the end of each output stream is kept.
     pub output_bytes_max: usize,
     pub overflow: Overflow,
-    /// Memory of its own that each process may have, whatever the way of running. Absent: what the
-    /// policy says.
+    /// The memory that each process may have, in all run functions. Absent: the policy's limit.
     pub memory_bytes_max: Option<u64>,
 }
 
-/// What becomes of a program that writes more than is kept.
+/// What to do with a program that writes more than is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// It goes on, and only the end of its output is kept.
+    /// The program continues, and only the end of its output is kept.
     KeepEnd,
-    /// It is killed. Its output would be of no use.
+    /// The program is killed, because incomplete output would be useless.
     Kill,
 }
 
-/// What a program reads from its standard input.
+/// The standard input of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stdin {
     Bytes(Vec<u8>),
-    /// A file, from this byte on.
+    /// A file, from this offset on.
     File(PathBuf, u64),
 }
 
-/// What becomes of a program's two output streams.
+/// Where a program's two output streams go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
     Apart,
@@ -110,7 +109,7 @@ impl Run {
         self
     }
 
-    /// The program says whose it is, so that `end_left_behind` finds it after its starter died.
+    /// Marks the program with its owner, so that `end_left_behind` finds it after its parent died.
     #[must_use]
     pub fn owned_by(self, owner: &str) -> Self {
         self.env(OWNER_MARKER, owner)
@@ -162,13 +161,13 @@ pub struct Finished {
     pub cancelled: bool,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// The beginning of one of the streams was let go.
+    /// Whether the beginning of one of the streams was dropped.
     pub truncated: bool,
     pub took: Duration,
 }
 
 impl Finished {
-    /// It ended by itself with exit code 0.
+    /// Whether the program ended by itself with exit code 0.
     pub fn success(&self) -> bool {
         self.code == Some(0) && !self.timed_out && !self.cancelled
     }
@@ -217,18 +216,19 @@ impl RunErrorKind {
 /// Runs code of the repository, or git in a tree that an agent has written.
 ///
 /// The environment is an allow-list (`PATH`, `HOME`, `LANG`, `LC_*`, `TERM`, `TZ`, `TMPDIR`,
-/// `USER`, `LOGNAME`, `SHELL`, `CARGO_HOME`, `RUSTUP_HOME`, `RUSTUP_TOOLCHAIN`) with what the policy and the run add.
-/// The program gets its own process group. When it ends, at the time-out and at cancel,
-/// everything that it started is killed, also what left the group or the session.
+/// `USER`, `LOGNAME`, `SHELL`, `CARGO_HOME`, `RUSTUP_HOME`, `RUSTUP_TOOLCHAIN`) plus the variables
+/// of the policy and the run. The program gets a separate process group. When it ends, times out or
+/// is cancelled, all of its descendants are killed, including those that left the group or the
+/// session.
 pub fn run_confined(policy: &Policy, run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run_observed(policy, run, cancel, |_| {})
 }
 
-/// Like `run_confined`, and gives every piece of the output to `observe` when it comes, in the
-/// order in which it comes; also what `Finished` will have let go.
+/// Like `run_confined`, but passes every piece of the output to `observe` in the order of arrival,
+/// including output that `Finished` does not keep.
 ///
-/// Pieces are cut anywhere, also within a character. While the observer works, the program is not
-/// read and its time-out not looked at: it should take note and return.
+/// Pieces may end anywhere, even within a character. While the observer runs, the program's output
+/// is not read and its time-out is not checked, so the observer should return quickly.
 pub fn run_observed(
     policy: &Policy,
     run: Run,
@@ -240,8 +240,9 @@ pub fn run_observed(
 
 /// Runs our own git on a repository that only we or the user write.
 ///
-/// Like `run_confined`, but the environment is ours, without what could redirect git (`GIT_*`) or
-/// says whose we are, and what left the process group is killed at the time-out and at cancel only.
+/// Like `run_confined`, but with our environment, except for variables that redirect git (`GIT_*`)
+/// or mark processes. Processes that left the process group are killed only on time-out and on
+/// cancellation.
 pub fn run_trusted(mut run: Run, cancel: &Cancel) -> Result<Finished, RunError> {
     run.env = environment::trusted(run.env);
     if cancel.is_cancelled() {
@@ -263,17 +264,18 @@ pub fn shell(
     run_confined(policy, Run::shell(command, cwd).timeout(timeout), cancel)
 }
 
-/// What never ran.
+/// The result of a run that was cancelled before it started.
 fn cancelled() -> Finished {
     Finished { cancelled: true, ..Finished::default() }
 }
 
-/// Starts it with exactly the environment in `run`. All of it is known by the mark.
+/// Starts the program with exactly the environment in `run`. The mark identifies all of its
+/// processes.
 fn begin(run: &Run, mark: Option<Mark>) -> Result<Started, RunError> {
     start::start(run, mark).map_err(|it| RunError::new(&run.argv, &run.cwd, it))
 }
 
-/// Waits for the end of what was started, whose time begins now.
+/// Waits for the end of the started program. Its time-out starts now.
 fn end(
     mut started: Started,
     run: Run,
@@ -284,6 +286,6 @@ fn end(
     started.at = Instant::now();
     let (argv, cwd) = (run.argv.clone(), run.cwd.clone());
     let finished = supervise::supervise(started, run, process_counter, cancel, observe);
-    // Whatever breaks now, it is not that the program is missing.
+    // A later error must not look like a missing program.
     finished.map_err(|it| RunError::new(&argv, &cwd, io::Error::other(it)))
 }

@@ -1,18 +1,18 @@
-//! The process between the orchestrator and one agent: the only way an agent is started.
+//! The process between the orchestrator and one agent. Agents are started only through a shim.
 //!
-//! It owns the agent's pipes, writes both directions down, and outlives the orchestrator for the
-//! lease. It never returns while anything that descends from the agent is alive. It understands
-//! no word of what agents say, and it never decides to start anything again.
+//! The shim owns the agent's pipes, records both directions, and outlives the orchestrator for the
+//! duration of the lease. It never exits while a descendant of the agent is alive. It does not
+//! interpret the agent's messages and never restarts anything.
 //!
 //! ```text
 //! client ── orders ──► shim ── frames ──► agent's stdin        <dir>/spec.json    what to run
 //!        ◄─ reports ──  │  ◄── lines ──── agent's stdout       <dir>/spool.ndjson both directions
-//!                       └──── ◄────────── agent's stderr       <dir>/stderr.log   its complaints
+//!                       └──── ◄────────── agent's stderr       <dir>/stderr.log   its messages
 //!                                                              <dir>/exit.json    how it ended
 //! ```
 //!
-//! The spool is also the queue: its records are copied to the client byte by byte from where the
-//! client stands, so a client that comes later, or again, gets the same stream.
+//! The spool is also the queue: its records are copied to the client byte by byte from the client's
+//! offset, so a client that connects later or reconnects gets the same stream.
 
 mod wire;
 mod lines;
@@ -41,7 +41,7 @@ use std::{
     process::ExitCode,
 };
 
-/// Everything that the shim needs to know, kept as `spec.json` in the attempt's folder.
+/// The configuration of a shim, stored as `spec.json` in the attempt's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShimSpec {
     /// The attempt's folder: spec, spool, standard error and exit record. Absolute.
@@ -52,7 +52,7 @@ pub struct ShimSpec {
     pub cwd: PathBuf,
     /// The whole environment of the agent; see `agent_environment`.
     pub env: Vec<(String, String)>,
-    /// How long the agent is kept when the client is lost. 0: not at all.
+    /// How long the agent keeps running after the client disconnects. 0: it is ended at once.
     pub lease_ms: u64,
     /// What the agent may do. The shim itself is not confined.
     #[serde(default = "Policy::unconfined")]
@@ -69,9 +69,9 @@ impl ShimSpec {
     }
 }
 
-/// Marks the processes of the agent of an attempt's folder, see `marker`.
+/// The marker of the agent's processes for an attempt's folder, see `marker`.
 pub(crate) fn marker(dir: &Path) -> String {
-    // Taken apart and put together, a path has no two slashes in a row.
+    // Normalised in this way, a path has no two slashes in a row.
     dir.components().collect::<PathBuf>().display().to_string()
 }
 
@@ -83,13 +83,13 @@ pub(crate) fn spool_path(dir: &Path) -> PathBuf {
     dir.join("spool.ndjson")
 }
 
-/// What the shim of an attempt's folder was started with.
+/// Reads the specification of an attempt's folder.
 pub(crate) fn read_spec(dir: &Path) -> io::Result<ShimSpec> {
     serde_json::from_slice(&std::fs::read(spec_path(dir))?)
         .map_err(|error| io::Error::other(format!("bad spec.json: {error}")))
 }
 
-/// Removes what an agent that has ended was started with: its environment holds secrets.
+/// Removes the specification of an agent that has ended: its environment contains secrets.
 pub fn forget_spec(dir: &Path) {
     // If it cannot be removed, only its owner can read it.
     std::fs::remove_file(spec_path(dir)).ok();
@@ -97,15 +97,15 @@ pub fn forget_spec(dir: &Path) {
 
 /// The body of `pitcrew shim DIR`.
 ///
-/// Tells on standard output in one line whether it listens and the agent runs. Does not return
-/// before the agent's tree is empty and `DIR/exit.json` is written.
+/// Reports in one line on standard output whether it listens and the agent runs. Returns only after
+/// all of the agent's processes have ended and `DIR/exit.json` is written.
 pub fn shim_main(dir: &Path) -> ExitCode {
     let (start, service) = match begin(dir) {
         Ok(service) => (Start::Ready, Some(service)),
         Err(start) => (start, None),
     };
     if service.is_none() {
-        // The agent may have been started before something else failed.
+        // The agent may have been started before another step failed.
         let own = rustix::process::getpid().as_raw_pid();
         tree::end(|see| tree::descendants(own, see), None);
     }
@@ -128,8 +128,8 @@ pub fn shim_main(dir: &Path) -> ExitCode {
 
 fn begin(dir: &Path) -> Result<service::Service, Start> {
     let broken = |error: io::Error| Start::Failed { reason: error.to_string() };
-    // Fails when we lead a group already, for example when started by hand: then a terminal's
-    // signals reach us, and nothing else changes.
+    // Fails if we already lead a group, for example if started by hand. Then a terminal's signals
+    // reach us, and nothing else changes.
     rustix::process::setsid().ok();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| broken(error.into()))?;
@@ -137,14 +137,14 @@ fn begin(dir: &Path) -> Result<service::Service, Start> {
     let spec = read_spec(dir).map_err(broken)?;
     let ahead = if ahead::is_early() { ahead::Ahead::make(&spec) } else { None };
     if ahead::is_early() && !ahead::is_wanted().map_err(broken)? {
-        // As if we had never been there.
+        // Leaves the folder as it was before the shim started.
         forget_spec(dir);
         return Err(Start::Failed { reason: "the agent is no longer needed".into() });
     }
     service::Service::new(spec, ahead, lock)
 }
 
-/// Fails if the parent process is gone or has given up; then no client will connect.
+/// Fails if the parent process has ended or given up, because then no client will connect.
 fn report_start(start: &Start) -> io::Result<()> {
     let mut line = serde_json::to_vec(start).expect("a start report is plain data");
     line.push(b'\n');

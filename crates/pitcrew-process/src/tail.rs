@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Keeps the last bytes of what is pushed, and whether anything was let go.
+/// Keeps the last bytes of a stream, and whether any bytes were dropped.
 pub(crate) struct Tail {
     bytes: VecDeque<u8>,
     bytes_max: usize,
@@ -30,7 +30,7 @@ impl Tail {
         self.bytes.into()
     }
 
-    /// What is kept as text. A character that was cut in half at the beginning is left out.
+    /// Returns the kept bytes as text. Leaves out a character that was cut off at the beginning.
     pub(crate) fn text(&mut self) -> String {
         let bytes = self.bytes.make_contiguous();
         let continuation = |byte: &&u8| (**byte & 0b1100_0000) == 0b1000_0000;
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_end_is_kept_and_the_loss_is_told() {
+    fn only_the_end_is_kept_and_the_loss_is_reported() {
         let mut tail = Tail::new(4);
         tail.push(b"ab");
         tail.push(b"cd");
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_cut_in_half_is_left_out() {
+    fn incomplete_character_is_left_out() {
         let mut tail = Tail::new(3);
         tail.push("aün".as_bytes());
         tail.push(b"!");

@@ -1,8 +1,8 @@
-//! Process trees: finding all descendants of a process, and ending them.
+//! Process trees: finds all descendants of a process, and ends them.
 //!
-//! A process is identified by its number and start time, so a reused number is never signalled. Processes
-//! are never found by name. Each one is reported as soon as it is found, while the search goes on: a
-//! short-lived process would be gone at the end of the search.
+//! A process is identified by its id and start time, so a reused id is never signalled. Processes
+//! are never found by name. Each one is reported as soon as it is found, while the search
+//! continues, because a short-lived process would be gone at the end of the search.
 
 mod end;
 
@@ -26,19 +26,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The flag of a thread that has begun to end, and does nothing for its program any more.
+/// The flag of a thread that is exiting and runs no more code of its program.
 const PF_EXITING: u32 = 0x4;
 
-/// A process that has no environment for this long has none.
+/// A process whose environment stays empty for this long has none.
 const EXEC_MS_MAX: u64 = 100;
 
-/// What almost every environment fits in.
+/// Large enough for almost every environment.
 const ENVIRONMENT_BYTES_USUAL: usize = 32 * 1024;
 
-/// Looks at a process without environment after which it is believed.
+/// How many checks must find no environment before that is accepted.
 const EMPTY_LOOKS: u32 = 8;
 
-/// One process, which cannot be confused with a later one of the same number.
+/// Identifies a process. A later process with the same id is not equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
     pub(crate) pid: i32,
@@ -47,12 +47,12 @@ pub(crate) struct ProcessId {
 }
 
 impl ProcessId {
-    /// The process that has this number now, also a zombie.
+    /// Returns the process that has this id now, even if it is a zombie.
     pub(crate) fn of(pid: i32) -> Option<Self> {
         Entry::read(pid).map(|it| it.id)
     }
 
-    /// What the table has of it, while it lives.
+    /// Returns its entry in the process table while it is alive.
     pub(crate) fn living(self) -> Option<Entry> {
         Entry::read(self.pid).filter(|it| it.id == self && !it.ended)
     }
@@ -65,21 +65,21 @@ impl ProcessId {
         Ok(pidfd_send_signal(self.open()?, signal)?)
     }
 
-    /// A handle of this process; an error where it is gone.
+    /// Opens a handle of this process. Fails if it has ended.
     fn open(self) -> io::Result<OwnedFd> {
         let pid = Pid::from_raw(self.pid).ok_or(io::ErrorKind::NotFound)?;
         let handle = pidfd_open(pid, PidfdFlags::empty())?;
-        // Looked at after the handle was taken: from here on it is this process or none.
+        // Checked after the handle was opened: from here on, it refers to this process or to none.
         if Self::of(self.pid) != Some(self) {
             return Err(io::ErrorKind::NotFound.into());
         }
         Ok(handle)
     }
 
-    /// Waits for its end, and tells whether it came.
+    /// Waits for the process to end. Returns whether it ended in time.
     fn has_ended_by(self, until: Instant) -> bool {
         let handle = Pid::from_raw(self.pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-        // Looked at after the handle was taken, as above.
+        // Checked after the handle was opened, as above.
         if let Some(Ok(handle)) = handle
             && self.is_alive()
         {
@@ -89,8 +89,8 @@ impl ProcessId {
     }
 }
 
-/// A handle of the process with this number that started so many clock ticks after the machine. An
-/// error where it is gone, also where another one has its number now.
+/// Opens a handle of the process with this id and this start time, in clock ticks after the machine
+/// started. Fails if it has ended, even if its id has been reused.
 pub fn open_process(pid: u32, start: u64) -> io::Result<OwnedFd> {
     let pid = i32::try_from(pid).map_err(|_| io::ErrorKind::NotFound)?;
     ProcessId { pid, start }.open()
@@ -107,7 +107,7 @@ pub(crate) struct Entry {
     ended: bool,
 }
 
-/// Called with each process that was found.
+/// Called for each process that is found.
 pub(crate) type See<'a> = &'a mut dyn FnMut(Entry);
 
 impl Entry {
@@ -115,7 +115,7 @@ impl Entry {
         Self::parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The second field is the program's name in parentheses and may hold anything.
+    /// The second field is the program's name in parentheses and may contain any bytes.
     fn parse(pid: i32, line: &[u8]) -> Option<Self> {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let rest = str::from_utf8(line.get(name_end + 1..)?).ok()?;
@@ -124,16 +124,16 @@ impl Entry {
         let parent = fields.next()?.parse().ok()?;
         let group = fields.next()?.parse().ok()?;
         let session = fields.next()?.parse().ok()?;
-        // Of the whole line this is field 20, the next one field 22; six are gone.
+        // Field 20 of the whole line, then field 22. The first six fields have been read.
         let threads: u32 = fields.nth(13)?.parse().ok()?;
         let start = fields.nth(1)?.parse().ok()?;
-        // A process whose first thread has ended looks dead while its other threads go on.
+        // A process whose first thread has ended looks dead while its other threads are running.
         let ended = matches!(state, "Z" | "X") && threads <= 1;
         Some(Self { id: ProcessId { pid, start }, parent, group, session, threads, ended })
     }
 }
 
-/// The parent in a line of the process table.
+/// Returns the parent in a line of the process table.
 #[cfg(test)]
 pub(crate) fn parent_in(line: &[u8]) -> Option<i32> {
     Entry::parse(1, line).map(|it| it.parent)
@@ -144,7 +144,7 @@ fn numbers() -> impl Iterator<Item = i32> {
     entries.filter_map(|it| it.file_name().to_str()?.parse().ok())
 }
 
-/// The living descendants of `root`, without `root`, the newest child of each first.
+/// Finds the living descendants of `root`, without `root`, starting with the newest child of each.
 pub(crate) fn descendants(root: i32, see: See<'_>) {
     if !Path::new("/proc/thread-self/children").exists() {
         return descendants_in_table(root, see);
@@ -152,7 +152,7 @@ pub(crate) fn descendants(root: i32, see: See<'_>) {
     let mut parents = vec![root];
     while let Some(parent) = parents.pop() {
         for entry in children(parent).iter().rev().filter_map(|it| Entry::read(*it)) {
-            // One whose parent has ended meanwhile is a child of somebody else now.
+            // A process whose parent has ended has been adopted by another process.
             if entry.parent == parent && !entry.ended {
                 see(entry);
                 parents.push(entry.id.pid);
@@ -161,10 +161,10 @@ pub(crate) fn descendants(root: i32, see: See<'_>) {
     }
 }
 
-/// Whether all processes below `root` are exiting, which cannot be undone. They may still have files and
-/// memory to free, which takes a while.
+/// Whether all processes below `root` are exiting, which is irreversible. They may still have files
+/// and memory to free, which takes a while.
 ///
-/// Believed when it is seen again and again: who loses its parent meanwhile is overlooked once.
+/// Must be confirmed several times: a process whose parent has just ended can be missed once.
 pub(crate) fn has_halted(root: i32) -> bool {
     if !Path::new("/proc/thread-self/children").exists() {
         return false;
@@ -182,27 +182,27 @@ pub(crate) fn has_halted(root: i32) -> bool {
     true
 }
 
-/// Whether each thread of a process has begun to end.
+/// Whether all threads of a process are exiting.
 fn is_ending(pid: i32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    // One that cannot be read is gone.
+    // A thread that cannot be read has ended.
     let mut stats = threads.filter_map(|it| fs::read(it.path().join("stat")).ok());
     stats.all(|it| flags(&it).is_some_and(|it| it & PF_EXITING != 0))
 }
 
-/// The flags of the kernel in a line of the process table.
+/// Returns the kernel flags in a line of the process table.
 fn flags(line: &[u8]) -> Option<u32> {
     let name_end = line.iter().rposition(|byte| *byte == b')')?;
     let rest = str::from_utf8(line.get(name_end + 1..)?).ok()?;
-    // Of the whole line this is field 9; two are gone.
+    // Field 9 of the whole line. The first two fields have been removed.
     rest.split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
-/// The same from the table of all processes, where the kernel keeps no lists of children.
+/// Likewise, from the table of all processes, if the kernel does not keep lists of children.
 fn descendants_in_table(root: i32, see: See<'_>) {
     let mut table: Vec<Entry> = numbers().filter_map(Entry::read).collect();
     let mut family = BTreeSet::from([root]);
-    // A child stands before its parent when numbers have wrapped around.
+    // A child comes before its parent if process ids have wrapped around.
     while let Some(index) = table.iter().position(|it| family.contains(&it.parent)) {
         let entry = table.swap_remove(index);
         family.insert(entry.id.pid);
@@ -212,7 +212,8 @@ fn descendants_in_table(root: i32, see: See<'_>) {
     }
 }
 
-/// The children of a process, the newest last. Some may be missing while others end.
+/// Returns the children of a process, newest last. Some may be missing if others end at the same
+/// time.
 pub(crate) fn children(parent: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
     let list =
@@ -223,14 +224,14 @@ pub(crate) fn children(parent: i32) -> Vec<i32> {
         .collect()
 }
 
-/// The living processes whose environment says that they belong to the run `marker`, or to one
-/// within it.
+/// Finds the living processes that belong to the run `marker` or to a nested run, by their
+/// environment.
 pub(crate) fn marked(marker: &str, see: See<'_>) {
     with_environment(numbers(), |it| marker::is_on(it, marker), see);
 }
 
-/// The same, if all of them are in a box. A process in our own PID namespace is none of them, and checking
-/// that is much faster than reading an environment.
+/// Likewise, if all of them are in a box. A process in our own PID namespace cannot be one of them,
+/// and checking that is much faster than reading an environment.
 pub(crate) fn marked_in_box(marker: &str, see: See<'_>) {
     let space = |of: &str| fs::read_link(format!("/proc/{of}/ns/pid")).ok();
     let own = space("self");
@@ -239,7 +240,7 @@ pub(crate) fn marked_in_box(marker: &str, see: See<'_>) {
     with_environment(numbers().filter(is_elsewhere), fits, see);
 }
 
-/// The living processes that have this file as their standard input, but for this one.
+/// Finds the living processes that have this file as their standard input, except for this process.
 pub(crate) fn fed_by(file: &Path, see: See<'_>) {
     let identity = |it: fs::Metadata| (it.dev(), it.ino());
     let Ok(wanted) = fs::metadata(file).map(identity) else { return };
@@ -249,7 +250,8 @@ pub(crate) fn fed_by(file: &Path, see: See<'_>) {
     fed.filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
-/// The living processes whose environment says that they are `owner`'s, but for this one.
+/// Finds the living processes that belong to `owner`, by their environment, except for this
+/// process.
 pub(crate) fn owned_by(owner: &str, see: See<'_>) {
     let own = rustix::process::getpid().as_raw_pid();
     with_environment(numbers(), |it| marker::is_of(it, owner), &mut |entry| {
@@ -268,10 +270,10 @@ fn with_environment(
     numbers.filter(fits).filter_map(Entry::read).filter(|it| !it.ended).for_each(see);
 }
 
-/// The environment of a process; nothing if we may not read it.
+/// Returns the environment of a process, or nothing if it may not be read.
 ///
-/// A process that is just becoming another program has none for a moment, and would be overlooked
-/// in it: it is looked at again.
+/// During `exec`, a process has no environment for a moment and would be missed, so it is checked
+/// again.
 fn environment(pid: i32) -> Option<Vec<u8>> {
     let until = Instant::now() + Duration::from_millis(EXEC_MS_MAX);
     let mut empty_count = 0;
@@ -287,8 +289,8 @@ fn environment(pid: i32) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads a file in one piece: a second read would find the memory of another program, or none, and
-/// would miss children of whose brothers one has ended.
+/// Reads a file in one piece. A second read could see the memory of another program, or skip
+/// children after a sibling has ended.
 fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; ENVIRONMENT_BYTES_USUAL];
     loop {
@@ -301,15 +303,15 @@ fn read_at_once(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What is to be known of the memory of a process whose environment looks empty.
+/// The memory layout of a process whose environment looks empty.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
-    /// It is a thread of the kernel, or at its end.
+    /// The process is a kernel thread or is ending.
     None,
-    /// There is a place for an environment, and nothing in it. Also a process that becomes another
-    /// program looks like this, but for an instant only.
+    /// There is room for an environment, but it is empty. A process also looks like this for an
+    /// instant during `exec`.
     NoEnvironment,
-    /// There is one, or will be.
+    /// There is an environment, or will be one.
     Environment,
 }
 
@@ -319,7 +321,7 @@ impl Memory {
         let name_end = line.iter().rposition(|byte| *byte == b')').unwrap_or(0);
         let rest = String::from_utf8_lossy(&line[name_end..]);
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // Of the whole line these are the fields 23, 50 and 51; the first one here is field 2.
+        // Fields 23, 50 and 51 of the whole line. The first one here is field 2.
         match (fields.get(21), fields.get(48), fields.get(49)) {
             (Some(&size), Some(start), Some(end)) if size != "0" => {
                 if start == end && *end != "0" {
@@ -338,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_may_have_any_name() {
+    fn program_name_may_contain_anything() {
         let rest = "S 7 6 5 0 -1 4 3 4 0 1 0 3 29 14 20 0 2 0 101880 5124096 983";
         let entry = Entry::parse(8, format!("8 (a) Z 1 (b) {rest}").as_bytes()).unwrap();
         assert_eq!(entry.id, ProcessId { pid: 8, start: 101_880 });
@@ -346,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_whose_first_thread_ended_is_alive_while_another_goes_on() {
+    fn process_with_a_running_thread_is_alive() {
         let stat = |threads| {
             let line = format!("8 (a) Z 7 7 7 0 -1 4 3 4 0 1 0 3 29 14 20 0 {threads} 0 9 0");
             Entry::parse(8, line.as_bytes()).unwrap()
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn we_know_ourselves_and_not_a_process_that_had_our_number() {
+    fn current_process_differs_from_an_earlier_one_with_its_id() {
         let pid = rustix::process::getpid().as_raw_pid();
         let own = ProcessId::of(pid).unwrap();
         assert!(own.is_alive());
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_find_descendants_find_the_same() {
+    fn both_searches_find_the_same_descendants() {
         let root = Path::new("/");
         let argv = ["/bin/sh", "-c", "/bin/sleep 600 & /bin/sleep 600 & wait"];
         let mut child = crate::command::command(&argv, root, &[]).unwrap().spawn().unwrap();
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_a_box_is_found_by_its_mark_and_who_is_not_is_passed_over() {
+    fn only_marked_processes_in_a_box_are_found() {
         let user = std::env::vars().collect();
         let Some(found) = crate::find_program("bwrap", &user) else {
             return pitcrew_testkit::skipped("a box", "there is none here");
@@ -419,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_environment_is_not_waited_for() {
+    fn process_without_environment_is_not_waited_for() {
         let root = Path::new("/");
         let mut command = crate::command::command(&["sleep", "600"], root, &[]).unwrap();
         let mut child = command.spawn().unwrap();

@@ -1,4 +1,4 @@
-//! No path and no link leads out of a folder, nor into a `.git`.
+//! No path and no link leads out of a folder or into a `.git`.
 
 use pitcrew_model::RepoPath;
 use pitcrew_process::{Beneath, BeneathError};
@@ -23,7 +23,7 @@ fn write(root: &Path, path: &str) -> Result<(), BeneathError> {
     beneath.write(&beneath.locate(path)?, b"new")
 }
 
-/// A checkout with links of all kinds, and a secret beside it.
+/// Creates a checkout with links of all kinds, and a secret beside it.
 fn checkout(home: &Path) -> PathBuf {
     let root = home.join("checkout");
     for folder in ["src", ".git", "sub/.git/hooks"] {
@@ -53,7 +53,7 @@ fn checkout(home: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_is_beneath_is_found_by_every_name() {
+fn files_beneath_are_found_by_every_name() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     let beneath = Beneath::open(&root).expect("a folder");
@@ -81,7 +81,7 @@ fn what_is_beneath_is_found_by_every_name() {
 }
 
 #[test]
-fn nothing_leads_out() {
+fn no_path_leads_outside() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     let absolute = |path: &str| root.join(path).display().to_string();
@@ -119,9 +119,9 @@ fn nothing_leads_out() {
     assert_eq!(fs::read_to_string(root.join(".git/config")).expect("it"), "git");
 }
 
-/// None of these is waited for.
+/// Opening these files must not block.
 #[test]
-fn what_is_no_ordinary_file_is_refused() {
+fn special_files_are_refused() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     let fifo = rustix::fs::FileType::Fifo;
@@ -136,7 +136,7 @@ fn what_is_no_ordinary_file_is_refused() {
 }
 
 #[test]
-fn a_file_is_made_with_its_folders_or_given_a_new_content() {
+fn file_and_its_folders_are_created_or_replaced() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     for path in ["src/a.rs", "in/new/b.rs", "inside-hanging"] {
@@ -146,10 +146,9 @@ fn a_file_is_made_with_its_folders_or_given_a_new_content() {
     assert!(root.join("src/new/b.rs").is_file() && root.join("later").is_file());
 }
 
-/// The other name may be anywhere.
-/// A file is no folder, neither on the way nor on the way back.
+/// A file is not a folder, so no path can go through it, even with `..`.
 #[test]
-fn nothing_leads_through_a_file() {
+fn no_path_goes_through_a_file() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     symlink("src/a.rs/../a.rs", root.join("through")).expect("a link");
@@ -164,7 +163,7 @@ fn nothing_leads_through_a_file() {
 }
 
 #[test]
-fn a_file_with_another_name_is_not_written() {
+fn hard_linked_file_is_not_written() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     fs::hard_link(home.path().join("secret"), root.join("src/twin")).expect("a name");
@@ -172,9 +171,9 @@ fn a_file_with_another_name_is_not_written() {
     assert_eq!(fs::read_to_string(home.path().join("secret")).expect("it"), "secret");
 }
 
-/// What was judged is what is opened: a link that takes its place is not followed.
+/// The checked file is the opened file: a link that replaces it is not followed.
 #[test]
-fn a_link_that_comes_later_is_not_followed() {
+fn link_created_after_the_check_is_not_followed() {
     let home = tempfile::tempdir().expect("a folder");
     let root = checkout(home.path());
     let beneath = Beneath::open(&root).expect("a folder");
@@ -217,7 +216,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// Makes what can be made of it beneath `root`, by its plain names only.
+/// Creates the entries beneath `root` that can be created, by their plain names only.
 fn make(root: &Path, entries: &[Entry]) {
     for entry in entries {
         let (Entry::Folder(at) | Entry::File(at) | Entry::Link(at, _)) = entry;
@@ -244,9 +243,9 @@ fn in_git(root: &Path, path: &Path) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever the tree and the path: only what is inside is read, and nothing else is written.
+    /// For any tree and any path, only files inside are read, and nothing else is written.
     #[test]
-    fn no_tree_leads_out(entries in prop::collection::vec(entry(), 0..20), asked in path()) {
+    fn no_tree_leads_outside(entries in prop::collection::vec(entry(), 0..20), asked in path()) {
         let home = tempfile::tempdir().expect("a folder");
         let home = home.path().canonicalize().expect("a folder");
         let root = home.join("checkout");
@@ -266,7 +265,8 @@ proptest! {
                 prop_assert!(real.starts_with(&root) && !in_git(&root, &real), "{:?}", real);
             }
             Err(_) => {
-                // What an ordinary reader finds inside, by links that stay inside, is found.
+                // Files that an ordinary reader finds through links that stay inside are found here
+                // too.
                 let plain = RepoPath::parse(&asked).is_ok();
                 let links_are_relative = entries.iter().all(|it| match it {
                     Entry::Link(_, to) => !to.starts_with('/') && !to.split('/').any(|it| it == ".."),

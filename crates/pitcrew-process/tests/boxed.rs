@@ -18,7 +18,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// A home with a secret, and a checkout with unusual characters in its path.
+    /// Creates a home with a secret, and a checkout with unusual characters in its path.
     fn new() -> Self {
         let folder = TempDir::new().expect("a folder");
         let lab = Self { policy: Policy::unconfined(), folder };
@@ -76,7 +76,7 @@ fn quoted(path: &Path) -> String {
 }
 
 #[test]
-fn a_program_in_a_box_works_in_its_checkout_and_reaches_nothing_else() {
+fn boxed_program_works_in_its_checkout_and_reaches_nothing_else() {
     let lab = Lab::new();
     lab.says("pwd", &lab.checkout().display().to_string());
     lab.says("echo done > made && cat made", "done");
@@ -93,26 +93,26 @@ fn a_program_in_a_box_works_in_its_checkout_and_reaches_nothing_else() {
 }
 
 #[test]
-fn a_program_in_a_box_sees_and_ends_no_process_but_its_own() {
+fn boxed_program_sees_and_ends_only_its_own_processes() {
     let lab = Lab::new();
     let ours = std::process::id();
-    // The box's own first process, this shell, and at most what stands in this line.
+    // The first process of the box, this shell, and at most the commands of this line.
     lab.says("test $(ls /proc | grep -c '^[0-9]') -le 5 && echo few", "few");
     lab.refuses(&format!("kill -0 {ours}"));
     lab.refuses("kill -9 -1; exit 1");
 }
 
 #[test]
-fn a_program_in_a_box_has_no_rights_of_root_and_no_network() {
+fn boxed_program_has_no_root_rights_and_no_network() {
     let lab = Lab::new();
     lab.says("grep -c '^Cap\\(Eff\\|Prm\\|Bnd\\):.0000000000000000$' /proc/self/status", "3");
     lab.refuses("mount -t tmpfs none src");
     lab.says("grep -c : /proc/net/dev", "1");
 }
 
-/// Of the machine's files, what root's box was given belongs to it, and no other of root's.
+/// The files that are shared with root's box belong to the program, and no other files of root do.
 #[test]
-fn who_is_root_outside_is_nobody_in_a_box_and_owns_its_checkout() {
+fn boxed_program_of_root_is_unprivileged_and_owns_its_checkout() {
     let lab = Lab::new();
     let owner = fs::metadata(lab.checkout()).expect("a folder").uid();
     let script =
@@ -125,10 +125,10 @@ fn who_is_root_outside_is_nobody_in_a_box_and_owns_its_checkout() {
     lab.refuses("cat /etc/shadow");
 }
 
-/// A box lists what it shows of `/etc`, so a file that is put in the place of another by a new name is
-/// as absent as the one before.
+/// A box lists the entries of `/etc` that it shares, so a file that is replaced by renaming another
+/// one over it stays hidden.
 #[test]
-fn a_file_of_etc_that_is_replaced_while_a_box_lives_does_not_become_visible() {
+fn replaced_file_in_etc_stays_hidden_while_a_box_lives() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -157,7 +157,7 @@ fn a_file_of_etc_that_is_replaced_while_a_box_lives_does_not_become_visible() {
 }
 
 #[test]
-fn nothing_of_the_kernel_can_be_set_in_a_box() {
+fn kernel_settings_are_read_only_in_a_box() {
     for nests in [false, true] {
         let mut lab = Lab::new();
         lab.policy.nests = nests;
@@ -168,13 +168,14 @@ fn nothing_of_the_kernel_can_be_set_in_a_box() {
     }
 }
 
-/// The first process of a box sets it up. A program that traced it would escape all restrictions.
+/// The first process of a box sets it up. A program that could trace it would escape all
+/// restrictions.
 #[test]
-fn the_first_process_of_a_box_is_filtered_and_cannot_be_traced() {
+fn first_process_of_a_box_is_filtered_and_cannot_be_traced() {
     for nests in [false, true] {
         let mut lab = Lab::new();
         lab.policy.nests = nests;
-        // Bubblewrap filters itself while the program starts.
+        // bubblewrap installs its own filter while the program starts.
         lab.says(
             "until grep -q '^Seccomp:.2$' /proc/1/status; do :; done; echo filtered",
             "filtered",
@@ -187,7 +188,7 @@ fn the_first_process_of_a_box_is_filtered_and_cannot_be_traced() {
 }
 
 #[test]
-fn a_program_in_a_box_traces_its_own_children() {
+fn boxed_program_can_trace_its_own_children() {
     let lab = Lab::new();
     let script = "perl -e 'my $pid = fork; if (!$pid) { sleep 60 } \
         my $result = syscall(101, 16, $pid, 0, 0); kill 9, $pid; exit($result == 0 ? 0 : 7)'";
@@ -195,7 +196,7 @@ fn a_program_in_a_box_traces_its_own_children() {
 }
 
 #[test]
-fn only_a_program_with_a_sandbox_of_its_own_makes_user_name_spaces() {
+fn only_a_nesting_program_can_create_user_namespaces() {
     let mut lab = Lab::new();
     let call = |number: i64, rest: &str| {
         format!("perl -e 'syscall({number}, {rest}) == -1 and exit $! + 0'")
@@ -204,7 +205,7 @@ fn only_a_program_with_a_sandbox_of_its_own_makes_user_name_spaces() {
         lab.policy.nests = nests;
         lab.run(script).code
     };
-    // With arguments that the kernel finds wrong where it looks at them.
+    // The kernel rejects these arguments if it evaluates them.
     for script in [call(libc::SYS_setns, "-1, 0"), call(libc::SYS_open_tree, "-1, -1, 0")] {
         assert_eq!(ends(false, &script), Some(libc::EPERM), "{script}");
         assert_ne!(ends(true, &script), Some(libc::EPERM), "{script}");
@@ -218,7 +219,7 @@ fn only_a_program_with_a_sandbox_of_its_own_makes_user_name_spaces() {
 }
 
 #[test]
-fn the_keys_of_the_session_stay_outside_and_no_program_becomes_its_owner() {
+fn session_keys_are_hidden_and_set_user_id_is_refused() {
     let lab = Lab::new();
     lab.refuses("cat /proc/keys");
     lab.refuses("cp /bin/true p && chmod 4755 p");
@@ -226,7 +227,7 @@ fn the_keys_of_the_session_stay_outside_and_no_program_becomes_its_owner() {
 }
 
 #[test]
-fn a_box_begins_in_a_folder_that_is_the_users_alone() {
+fn box_starts_in_a_folder_that_is_private_to_the_user() {
     let lab = Lab::new();
     fs::set_permissions(lab.checkout(), Permissions::from_mode(0o700)).expect("it is ours");
     lab.says("pwd", lab.checkout().to_str().expect("UTF-8"));
@@ -241,7 +242,7 @@ fn git_commits_in_a_box() {
 }
 
 #[test]
-fn what_is_denied_cannot_be_read_replaced_or_moved_away() {
+fn denied_paths_cannot_be_read_replaced_or_moved() {
     let mut lab = Lab::new();
     lab.policy.deny.push(lab.checkout().join("src/core"));
     lab.policy.deny.push(lab.checkout().join("none/at/all"));
@@ -260,7 +261,7 @@ fn what_is_denied_cannot_be_read_replaced_or_moved_away() {
 }
 
 #[test]
-fn a_path_is_the_same_in_a_box_when_links_lead_to_it() {
+fn linked_path_is_the_same_in_a_box() {
     let lab = Lab::new();
     let link = lab.folder.path().join("short");
     std::os::unix::fs::symlink(lab.checkout(), &link).unwrap();
@@ -271,7 +272,7 @@ fn a_path_is_the_same_in_a_box_when_links_lead_to_it() {
 }
 
 #[test]
-fn a_box_within_a_box_works() {
+fn nested_box_works() {
     let mut lab = Lab::new();
     lab.policy.nests = true;
     let inner = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --dev /dev";
@@ -284,7 +285,7 @@ fn a_box_within_a_box_works() {
 }
 
 #[test]
-fn nothing_of_a_box_is_left_when_its_program_ends() {
+fn box_is_gone_after_its_program_ends() {
     let lab = Lab::new();
     let finished = lab.run(
         "(setsid sleep 600 & ) ; (setsid sleep 600 &) ; cat /proc/self/cgroup > /dev/null; exit 7",

@@ -1,4 +1,4 @@
-//! The way from a box to the network, with real processes, a real box and real sockets.
+//! The route from a box to the network, with real processes, a real box and real sockets.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 #[path = "common/program.rs"]
@@ -32,7 +32,7 @@ use tempfile::TempDir;
 struct Process {
     dir: TempDir,
     child: Child,
-    /// It lives as long as this.
+    /// The process runs until this is closed.
     lifeline: Option<UnixStream>,
     port: Option<u16>,
 }
@@ -70,7 +70,8 @@ impl Process {
         Self { dir, child, lifeline: Some(lifeline), port }
     }
 
-    /// Hands a port out to it, as out of a box. All that is said to it is answered.
+    /// Passes a port to the process, as a box does. Returns a function that sends text to the port
+    /// and returns the response.
     fn handed(&self) -> impl Fn(&str) -> String + use<> {
         let way = WayOut { socket: self.folder().join("egress.sock"), forward: Vec::new() };
         let port = lead_out(&way).unwrap();
@@ -106,11 +107,12 @@ fn program(word: &str) -> Command {
     command
 }
 
-/// The proxy takes any port, but not one that has to be the same in the box.
+/// The proxy can use any port, except for those that must have the same number in the box.
 #[test]
 fn the_proxy_leaves_the_forwarded_ports_alone() {
     offline("the_proxy_leaves_the_forwarded_ports_alone", || {
-        // The ports of this machine are others' as well; that nothing is proven there was said.
+        // The ports of this machine may be in use. `offline` has reported that this test proves
+        // nothing then.
         if !is_offline() {
             return;
         }
@@ -126,7 +128,8 @@ fn the_proxy_leaves_the_forwarded_ports_alone() {
     });
 }
 
-/// A server on the loopback that answers every connection with what it heard, twice.
+/// Starts a server on the loopback that answers every connection by sending back what it received,
+/// twice.
 fn server() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -170,7 +173,8 @@ impl Box {
         Self { policy: policy.writing(dir.path().join("checkout")), dir }
     }
 
-    /// What a script in the box says; nothing where this machine has no such boxes.
+    /// Returns the output of a script in the box, or nothing if this machine cannot create such
+    /// boxes.
     fn sh(&self, script: &str) -> Option<String> {
         let run = Run::shell(script, self.dir.path().join("checkout"));
         let finished = run_confined(&self.policy, run, &Cancel::default()).unwrap();
@@ -191,7 +195,7 @@ impl Box {
         text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
     }
 
-    /// The processes that name the attempt's folder on their command line.
+    /// Counts the processes with the attempt's folder in their command line.
     fn processes(&self) -> usize {
         let dir = self.dir.path().to_str().unwrap().as_bytes();
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -201,7 +205,7 @@ impl Box {
 }
 
 #[test]
-fn a_box_reaches_a_forwarded_port_and_no_other_of_the_loopback() {
+fn box_reaches_only_the_forwarded_port_of_the_loopback() {
     let (open, closed) = (server(), server());
     let inside = Box::new(Tier::T3, &[open]);
     let Some(answer) = inside.say(open, "hi") else { return };
@@ -219,10 +223,10 @@ fn a_box_reaches_a_forwarded_port_and_no_other_of_the_loopback() {
 }
 
 #[test]
-fn what_a_box_asks_for_is_decided_outside() {
+fn requests_from_a_box_are_decided_outside() {
     let closed = server();
     let inside = Box::new(Tier::T3, &[]);
-    // The proxy is asked for hosts that are not allowed, in several spellings.
+    // Requests hosts that are not allowed, in several notations.
     let script = format!(
         "for place in evil.test:443 127.0.0.1:{closed} localhost:{closed} 169.254.169.254:80 2130706433:{closed}; do \
             {own} say \"${{HTTPS_PROXY##*:}}\" \"CONNECT $place HTTP/1.1\r\n\r\n\" | head -n 1; done",
@@ -235,9 +239,9 @@ fn what_a_box_asks_for_is_decided_outside() {
     assert_eq!(hosts, ["evil.test", "127.0.0.1", "localhost", "169.254.169.254", "(unreadable)"]);
 }
 
-/// Nothing of ours runs beside a program, which may wait for all its children.
+/// None of our processes runs in the box, because a program may wait for all its children.
 #[test]
-fn the_way_out_needs_no_process_in_the_box() {
+fn egress_needs_no_process_in_the_box() {
     let inside = Box::new(Tier::T3, &[]);
     let Some(running) = inside.sh("echo /proc/[0-9]*") else { return };
     assert_eq!(
@@ -247,9 +251,9 @@ fn the_way_out_needs_no_process_in_the_box() {
     );
 }
 
-/// Where there is no namespace the way out is a port, and Landlock leaves no other.
+/// Without a network namespace, the proxy is a port, and Landlock refuses all others.
 #[test]
-fn without_a_box_the_only_port_is_that_of_the_proxy_and_it_asks_for_the_secret() {
+fn without_a_box_only_the_proxy_port_is_open_and_needs_the_secret() {
     let (open, closed) = (server(), server());
     let held = Box::new(Tier::T2, &[open]);
     let Some(answer) = held.say(open, "hi") else { return };
@@ -265,9 +269,10 @@ fn without_a_box_the_only_port_is_that_of_the_proxy_and_it_asks_for_the_secret()
     assert_eq!(held.processes(), 0);
 }
 
-/// The checks of one verification: the box of the first is made while the tree still is.
+/// As for the checks of a verification: the first box is created while the tree is still being
+/// written.
 #[test]
-fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_go() {
+fn successive_programs_share_an_egress_process_and_start_when_released() {
     for tier in [Tier::T3, Tier::T2] {
         let open = server();
         let inside = Box::new(tier, &[open]);
@@ -293,7 +298,7 @@ fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_g
         assert_eq!(inside.processes(), alone, "the way stays");
         drop(way);
         assert_eq!(inside.processes(), 0);
-        // Without a box the port is the machine's own, and no proxy is asked for it.
+        // Without a box, the port is the machine's own, so the proxy is not used.
         let recorded = if tier == Tier::T3 { 2 } else { 0 };
         let count: u32 = inside.lines().iter().map(|it| it.count).sum();
         assert_eq!(count, recorded, "{tier}: both are recorded");
@@ -301,7 +306,7 @@ fn programs_that_follow_each_other_share_a_way_out_and_begin_when_they_are_let_g
 }
 
 #[test]
-fn a_program_that_is_not_let_go_never_runs() {
+fn program_that_is_not_released_never_runs() {
     let inside = Box::new(Tier::T3, &[]);
     if inside.sh("true").is_none() {
         return;
@@ -320,7 +325,7 @@ fn a_program_that_is_not_let_go_never_runs() {
 }
 
 #[test]
-fn a_policy_without_our_own_executable_has_no_way_out_and_says_so() {
+fn proxy_policy_without_our_executable_fails_with_the_reason() {
     let mut inside = Box::new(Tier::T3, &[]);
     inside.policy.launcher = None;
     let run = Run::shell("true", inside.dir.path());
@@ -328,9 +333,9 @@ fn a_policy_without_our_own_executable_has_no_way_out_and_says_so() {
     assert!(error.kind.to_string().contains("our own executable"), "{}", error.kind);
 }
 
-/// The shim starts it, so it goes on when the orchestrator is gone, and it ends with the agent.
+/// The shim starts the egress process, so it outlives the orchestrator and ends with the agent.
 #[tokio::test]
-async fn the_way_out_of_an_agent_ends_with_the_agent() {
+async fn egress_of_an_agent_ends_with_the_agent() {
     let open = server();
     let inside = Box::new(Tier::T3, &[open]);
     let say = format!("{} say {open} hi; echo; cat", shim_program().display());
@@ -359,9 +364,9 @@ async fn the_way_out_of_an_agent_ends_with_the_agent() {
     assert_eq!(inside.lines()[0].port, open);
 }
 
-/// Only we and the box find the socket, and a program that hands out ports itself gains nothing.
+/// Only the box and we can open the socket, and a program gains nothing by passing its own ports.
 #[test]
-fn a_program_cannot_open_a_way_of_its_own() {
+fn program_cannot_open_its_own_egress() {
     let closed = server();
     let inside = Box::new(Tier::T3, &[]);
     let attempt = inside.dir.path().join("attempt");
@@ -377,7 +382,7 @@ fn a_program_cannot_open_a_way_of_its_own() {
 }
 
 #[test]
-fn on_a_port_the_secret_of_the_run_is_asked_for() {
+fn shared_port_requires_the_secret_of_the_run() {
     let open = server();
     let egress = Process::start(|spec| {
         spec.listen = Listen::Port { token: "abc".into() };
@@ -397,7 +402,7 @@ fn on_a_port_the_secret_of_the_run_is_asked_for() {
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hihi"), "{answer}");
 }
 
-/// A proxy of a company: lets everything through to itself, and remembers what it was asked.
+/// Starts a company's proxy: it answers every request itself and records it.
 fn company_proxy() -> (u16, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -411,7 +416,7 @@ fn company_proxy() -> (u16, mpsc::Receiver<String>) {
             }
             let head = String::from_utf8(head).unwrap();
             let answer: &[u8] = match head.split(' ').next() {
-                // The server behind it speaks first.
+                // The server behind the proxy sends first.
                 Some("CONNECT") => b"HTTP/1.1 200 OK\r\nVia: me\r\n\r\nwelcome",
                 Some(_) | None => b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain",
             };
@@ -422,9 +427,10 @@ fn company_proxy() -> (u16, mpsc::Receiver<String>) {
     (port, requests)
 }
 
-/// What is allowed goes to the proxy of this machine, by name: it alone knows the names of the world.
+/// Allowed requests are passed to this machine's proxy by name, because only it can resolve public
+/// names.
 #[test]
-fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
+fn proxy_of_the_machine_is_used_for_allowed_requests_only() {
     let (proxy, asked) = company_proxy();
     let url = format!("http://me:s%3Acret@127.0.0.1:{proxy}");
     let environment = [("HTTPS_PROXY", &url), ("HTTP_PROXY", &url)];
@@ -448,13 +454,13 @@ fn where_the_machine_has_a_proxy_it_is_asked_and_only_for_what_is_allowed() {
 }
 
 #[test]
-fn it_ends_with_whoever_started_it_and_not_when_it_is_asked_to() {
+fn egress_ends_with_its_parent_and_not_on_sigterm() {
     let mut egress = Process::start(|_| {});
     let ask = egress.handed();
     let pid = rustix::process::Pid::from_child(&egress.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let socket = egress.folder().join("egress.sock");
-    // Still there: it answers.
+    // The process is still running, because it answers.
     let answer = ask("CONNECT evil.test:443 HTTP/1.1");
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     drop(egress.lifeline.take());
@@ -462,7 +468,7 @@ fn it_ends_with_whoever_started_it_and_not_when_it_is_asked_to() {
     assert!(!socket.exists());
 }
 
-/// The same file by a path that a socket can have.
+/// Returns a path to the same socket that is short enough to connect to.
 fn short(socket: &Path) -> PathBuf {
     let short = socket.parent().unwrap().parent().unwrap().join("s");
     std::os::unix::fs::symlink(socket.parent().unwrap(), &short).unwrap();

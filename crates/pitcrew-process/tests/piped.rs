@@ -1,4 +1,4 @@
-//! Programs that are talked to while they run: real processes, real pipes.
+//! Programs that are used over pipes while they run: real processes, real pipes.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use pitcrew_process::{Piped, Policy, RunErrorKind, spawn_piped};
@@ -13,7 +13,7 @@ fn sh(script: &str, dir: &Path) -> Piped {
     spawn_piped(&policy, &argv, dir).unwrap()
 }
 
-/// Whether the process whose number is in the file `name` is alive now.
+/// Whether the process whose id is in the file `name` is alive.
 fn is_alive(dir: &Path, name: &str) -> bool {
     let pid = fs::read_to_string(dir.join(name)).unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
@@ -21,7 +21,7 @@ fn is_alive(dir: &Path, name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_program_is_asked_and_answers() {
+async fn program_reads_input_and_responds() {
     let dir = TempDir::new().unwrap();
     let Piped { mut stdin, stdout, program } =
         sh("echo $GIVEN; pwd; while read line; do echo got $line; done; echo end", dir.path());
@@ -38,7 +38,7 @@ async fn a_program_is_asked_and_answers() {
 }
 
 #[tokio::test]
-async fn a_dropped_program_takes_everything_with_it_that_it_started() {
+async fn dropped_program_takes_its_descendants_with_it() {
     let dir = TempDir::new().unwrap();
     let script = "
         trap '' TERM INT HUP; echo $$ > own
@@ -60,7 +60,7 @@ async fn a_dropped_program_takes_everything_with_it_that_it_started() {
 }
 
 #[tokio::test]
-async fn a_program_that_has_ended_by_itself_leaves_nothing_behind_when_it_is_dropped() {
+async fn ended_program_leaves_no_process_after_the_drop() {
     let dir = TempDir::new().unwrap();
     let script = "setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &
         until [ -s daemon ]; do :; done";
@@ -71,9 +71,10 @@ async fn a_program_that_has_ended_by_itself_leaves_nothing_behind_when_it_is_dro
     assert!(!is_alive(dir.path(), "daemon"));
 }
 
-/// It has no environment, which tells whose it is, in many of the moments it is looked at.
+/// During `exec` a process has no environment, and so no marker, in many of the moments it is
+/// checked.
 #[tokio::test]
-async fn a_program_that_becomes_another_all_the_time_does_not_get_away() {
+async fn program_that_keeps_calling_exec_does_not_escape() {
     let dir = TempDir::new().unwrap();
     fs::write(dir.path().join("hop"), "exec sh ./hop").unwrap();
     let script = "setsid sh -c 'echo $$ > hopper; exec sh ./hop' > /dev/null 2>&1 &
@@ -89,7 +90,7 @@ async fn a_program_that_becomes_another_all_the_time_does_not_get_away() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_be_started_is_named() {
+async fn program_that_cannot_be_started_is_named() {
     let dir = TempDir::new().unwrap();
     let argv = ["no-such-program".into()];
     let error = spawn_piped(&Policy::unconfined(), &argv, dir.path()).unwrap_err();

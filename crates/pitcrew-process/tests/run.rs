@@ -1,4 +1,4 @@
-//! Programs run to their end: real processes, real pipes, real signals.
+//! Programs that are run to their end: real processes, real pipes, real signals.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use pitcrew_process::{
@@ -22,7 +22,7 @@ fn run(run: Run) -> pitcrew_process::Finished {
     run_confined(&Policy::unconfined(), run, &Cancel::default()).unwrap()
 }
 
-/// Whether the process whose number is in the file `name` is alive now.
+/// Whether the process whose id is in the file `name` is alive.
 fn is_alive(dir: &Path, name: &str) -> bool {
     let pid = fs::read_to_string(dir.join(name)).unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
@@ -30,7 +30,7 @@ fn is_alive(dir: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn a_file_is_read_from_where_it_was_said() {
+fn input_file_is_read_from_the_given_offset() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "head\nbody\n").unwrap();
@@ -41,7 +41,7 @@ fn a_file_is_read_from_where_it_was_said() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_the_input_file_is_not_waited_for() {
+fn pipe_in_place_of_the_input_file_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
@@ -49,14 +49,14 @@ fn a_pipe_in_the_place_of_the_input_file_is_not_waited_for() {
     assert!(run_trusted(run, &Cancel::default()).is_err());
 }
 
-/// Reads this much into memory at once, when its input says so.
+/// Builds a program that reads this many bytes into memory at once, after a line of input.
 fn reads(bytes: u64, dir: &Path) -> Run {
     let script = format!("read -r go; exec dd if=/dev/zero of=/dev/null count=1 bs={bytes}");
     sh(&script, dir).stdin("go\n")
 }
 
 #[test]
-fn a_program_has_no_more_memory_than_it_is_given() {
+fn program_has_no_more_memory_than_its_limit() {
     const LIMIT: u64 = 64 * 1_024 * 1_024;
     let dir = TempDir::new().unwrap();
     let (policy, cancel) = (Policy::unconfined(), Cancel::default());
@@ -72,7 +72,7 @@ fn a_program_has_no_more_memory_than_it_is_given() {
 }
 
 #[test]
-fn a_program_that_writes_too_much_is_killed_where_its_output_is_of_no_use() {
+fn program_that_writes_too_much_is_killed_on_overflow() {
     let dir = TempDir::new().unwrap();
     let run = Run::new("yes", dir.path()).timeout(LONG).output_bytes_max(100_000);
     let finished = run_trusted(run.overflow(Overflow::Kill), &Cancel::default()).unwrap();
@@ -92,14 +92,14 @@ fn both_streams_and_the_exit_code_are_kept() {
 }
 
 #[test]
-fn a_program_that_a_signal_ended_tells_which() {
+fn program_ended_by_a_signal_reports_the_signal() {
     let dir = TempDir::new().unwrap();
     let finished = run(sh("kill -9 $$", dir.path()));
     assert_eq!((finished.code, finished.signal), (None, Some(9)));
 }
 
 #[test]
-fn a_large_input_and_a_large_output_pass_each_other() {
+fn large_input_and_output_do_not_block_each_other() {
     let dir = TempDir::new().unwrap();
     let input = vec![b'x'; 3 * 1_024 * 1_024];
     let finished = run(Run::new("cat", dir.path()).stdin(input.clone()));
@@ -108,14 +108,14 @@ fn a_large_input_and_a_large_output_pass_each_other() {
 }
 
 #[test]
-fn a_program_that_does_not_read_its_input_is_no_failure() {
+fn program_that_does_not_read_its_input_is_no_failure() {
     let dir = TempDir::new().unwrap();
     let finished = run(Run::new("true", dir.path()).stdin(vec![b'x'; 1_024 * 1_024]));
     assert!(finished.success());
 }
 
 #[test]
-fn the_end_of_too_much_output_is_kept() {
+fn end_of_too_much_output_is_kept() {
     let dir = TempDir::new().unwrap();
     let script = "seq 1 100000; echo the end";
     let finished = run(sh(script, dir.path()).output_bytes_max(100));
@@ -124,7 +124,7 @@ fn the_end_of_too_much_output_is_kept() {
 }
 
 #[test]
-fn a_shell_command_keeps_the_order_of_its_streams() {
+fn shell_command_keeps_the_order_of_its_streams() {
     let dir = TempDir::new().unwrap();
     let command = "echo 1; echo 2 >&2; echo 3; pwd";
     let cancel = Cancel::default();
@@ -134,7 +134,7 @@ fn a_shell_command_keeps_the_order_of_its_streams() {
     assert!(finished.stderr.is_empty());
 }
 
-/// The program waits for an answer to what it has written.
+/// The program waits for a response to its output.
 #[test]
 fn output_is_observed_while_the_program_runs() {
     let dir = TempDir::new().unwrap();
@@ -157,7 +157,7 @@ fn output_is_observed_while_the_program_runs() {
 }
 
 #[test]
-fn all_output_is_observed_in_small_pieces_although_only_its_end_is_kept() {
+fn all_output_is_observed_in_small_pieces() {
     let dir = TempDir::new().unwrap();
     let script = sh("seq 1 200000; seq 1 200000 >&2", dir.path()).output_bytes_max(100);
     let (mut total, mut largest) = (0, 0);
@@ -173,7 +173,7 @@ fn all_output_is_observed_in_small_pieces_although_only_its_end_is_kept() {
 }
 
 #[test]
-fn an_observer_that_panics_leaves_no_process_behind() {
+fn panicking_observer_leaves_no_process_behind() {
     let dir = TempDir::new().unwrap();
     let script = "setsid sh -c 'echo $$ > left; exec sleep 600' &
         until [ -s left ]; do :; done; echo up; wait";
@@ -186,7 +186,7 @@ fn an_observer_that_panics_leaves_no_process_behind() {
 }
 
 #[test]
-fn at_the_time_out_children_and_those_who_left_the_session_are_gone() {
+fn time_out_ends_children_and_processes_that_left_the_session() {
     let dir = TempDir::new().unwrap();
     let script = "
         sh -c 'echo $$ > child; sh -c \"echo \\$\\$ > grandchild; exec sleep 600\" & wait' &
@@ -206,7 +206,7 @@ fn at_the_time_out_children_and_those_who_left_the_session_are_gone() {
 }
 
 #[test]
-fn a_check_leaves_no_process_behind() {
+fn check_leaves_no_process_behind() {
     let dir = TempDir::new().unwrap();
     let script = "
         sh -c 'echo $$ > background; exec sleep 600' &
@@ -221,7 +221,7 @@ fn a_check_leaves_no_process_behind() {
 }
 
 #[test]
-fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
+fn cancel_ends_current_and_future_runs() {
     let dir = TempDir::new().unwrap();
     let made = run(Run::new("mkfifo", dir.path()).arg("up"));
     assert!(made.success());
@@ -231,7 +231,7 @@ fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
         let script = "trap '' TERM INT; sleep 600 & echo $! > child; echo up > up; wait";
         let run = sh(script, dir.path());
         let running = scope.spawn(|| run_confined(&policy, run, &cancel).unwrap());
-        // Opening a pipe waits for the one who writes.
+        // Opening a pipe waits for the writer.
         assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
         cancel.clone().cancel();
         let finished = running.join().unwrap();
@@ -243,9 +243,10 @@ fn cancel_ends_the_runs_that_hold_it_and_those_to_come() {
     assert!(never_started.cancelled && !dir.path().join("file").exists());
 }
 
-/// Who is killed gives back its memory first and its files after that: until then it holds locks.
+/// A killed process frees its memory first and closes its files after that, so it still holds its
+/// locks.
 #[test]
-fn who_is_killed_has_let_go_of_its_files() {
+fn killed_process_has_closed_its_files() {
     let dir = TempDir::new().unwrap();
     assert!(run(Run::new("mkfifo", dir.path()).arg("up")).success());
     let cancel = Cancel::default();
@@ -256,7 +257,7 @@ fn who_is_killed_has_let_go_of_its_files() {
     std::thread::scope(|scope| {
         let run = sh(script, dir.path());
         let running = scope.spawn(|| run_confined(&Policy::unconfined(), run, &cancel).unwrap());
-        // Opening a pipe waits for the one who writes.
+        // Opening a pipe waits for the writer.
         assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
         cancel.cancel();
         assert!(running.join().unwrap().cancelled);
@@ -265,9 +266,9 @@ fn who_is_killed_has_let_go_of_its_files() {
     });
 }
 
-/// The next orchestrator ends what the one before it left, our own git too.
+/// The next orchestrator ends the leftover programs of the previous one, including our own git.
 #[test]
-fn a_trusted_program_that_is_owned_is_found_by_its_owner_and_by_no_other() {
+fn trusted_program_is_found_by_its_owner_only() {
     let dir = TempDir::new().unwrap();
     assert!(run(Run::new("mkfifo", dir.path()).arg("up")).success());
     let owner = dir.path().to_str().unwrap();
@@ -275,7 +276,7 @@ fn a_trusted_program_that_is_owned_is_found_by_its_owner_and_by_no_other() {
     let cancel = Cancel::default();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| run_trusted(program, &cancel).unwrap());
-        // Opening a pipe waits for the one who writes.
+        // Opening a pipe waits for the writer.
         assert_eq!(fs::read(dir.path().join("up")).unwrap(), b"up\n");
         end_left_behind(&format!("{owner}/other"));
         assert!(!running.is_finished());
@@ -286,7 +287,7 @@ fn a_trusted_program_that_is_owned_is_found_by_its_owner_and_by_no_other() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn missing_program_is_named() {
     let dir = TempDir::new().unwrap();
     let cancel = Cancel::default();
     let error = run_trusted(Run::new("no-such-program", dir.path()), &cancel).unwrap_err();
@@ -305,7 +306,8 @@ fn a_program_that_is_not_there_is_named() {
     assert!(matches!(&error.kind, RunErrorKind::Io(it) if it.to_string().contains("nowhere")));
 }
 
-/// The environment of this test is its own: it is started again with one that has secrets.
+/// This test needs a separate environment, so it starts itself again with one that contains
+/// secrets.
 #[test]
 fn secrets_of_ours_do_not_reach_a_confined_program() {
     let dir = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Tier T3: the user's tools start in a box from where their installers put them, and what is kept
+//! Tier T3: the user's tools start in a box from where their installers put them, and secrets
 //! beside them cannot be read there.
 
 #[path = "common/program.rs"]
@@ -26,7 +26,7 @@ impl Lab {
         Self { _folder: folder, home }
     }
 
-    /// A file that everybody can execute, and so is read by a shell.
+    /// Creates a file that every user can execute. It is run by a shell.
     fn put(&self, path: &str, text: &str) {
         let path = self.home.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
@@ -47,7 +47,7 @@ impl Lab {
             .into()
     }
 
-    /// The policy of a program for a repository in the home.
+    /// Returns the policy of a program for a repository in the home.
     fn policy(&self, path: &[&str]) -> Policy {
         let environment = self.environment(path);
         let repository = self.home.join("shop");
@@ -78,9 +78,10 @@ fn says(policy: &Policy, cwd: &Path, script: &str, expected: &str) {
     assert_eq!((finished.code, said.trim_end()), (Some(0), expected), "{script}: {errors}");
 }
 
-/// As npm with a prefix of its own, nvm, pipx, uv, an updater of itself, pyenv and cargo install.
+/// Installed as by npm with a separate prefix, nvm, pipx, uv, a self-updating program, pyenv and
+/// cargo.
 #[test]
-fn tools_of_every_installer_start_and_what_is_beside_them_stays_outside() {
+fn tools_of_every_installer_start_and_files_beside_them_stay_hidden() {
     let lab = Lab::new();
     let here = "here=$(dirname \"$(readlink -f \"$0\")\")";
     let reads = |below: &str| format!("#!/bin/sh\n{here}\ncat \"$here/{below}\"\n");
@@ -147,9 +148,9 @@ fn tools_of_every_installer_start_and_what_is_beside_them_stays_outside() {
     says(&policy, &checkout, &format!("{list} echo none"), "none");
 }
 
-/// Also where a folder of the system holds it, and with our own program in it.
+/// Even if it is in a system folder or contains our own executable.
 #[test]
-fn a_repository_is_hidden_wherever_it_is() {
+fn repository_is_hidden_wherever_it_is() {
     let lab = Lab::new();
     lab.put("shop/.env", "hidden");
     lab.put("shop/target/tool", "#!/bin/sh\necho named\n");
@@ -161,9 +162,9 @@ fn a_repository_is_hidden_wherever_it_is() {
     says(&policy, &lab.checkout(), "../target/tool; ls -A ..", "named\ncheckout\ntarget");
 }
 
-/// The programs of this machine, as a person starts them.
+/// The programs of this machine, as a user starts them.
 #[test]
-fn the_tools_of_this_machine_start_in_a_box() {
+fn tools_of_this_machine_start_in_a_box() {
     let lab = Lab::new();
     let user: BTreeMap<String, String> = std::env::vars().collect();
     let roots = roots(&user);
@@ -181,7 +182,7 @@ fn the_tools_of_this_machine_start_in_a_box() {
 }
 
 #[test]
-fn a_script_is_shown_with_its_packages_and_not_with_its_folder() {
+fn script_is_shared_with_its_packages_and_without_its_folder() {
     let lab = Lab::new();
     lab.put("agent/cli.js", "");
     lab.put("agent/node_modules/part/index.js", "");

@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// It is there within milliseconds, also on a busy machine long before this.
+/// How long the bridge may take to start. It normally takes milliseconds, and much less than this
+/// even on a busy machine.
 const START_MS_MAX: u64 = 30_000;
 const LINE_BYTES_MAX: usize = 64 * 1_024;
 
@@ -20,7 +21,7 @@ pub(super) enum Ready {
     Failed { reason: String },
 }
 
-/// Reports the result to the parent process. Fails when the parent is gone.
+/// Reports the result to the parent process. Fails if the parent has ended.
 pub(super) fn say_ready(ready: &Ready) -> io::Result<()> {
     let mut line = serde_json::to_vec(ready).expect("plain data");
     line.push(b'\n');
@@ -29,7 +30,7 @@ pub(super) fn say_ready(ready: &Ready) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Waits for that line.
+/// Waits for the line that `say_ready` writes.
 pub(super) fn ready(mut stdout: PipeReader) -> io::Result<Ready> {
     poll::never_block(&stdout)?;
     let until = Instant::now() + Duration::from_millis(START_MS_MAX);

@@ -20,39 +20,39 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Between two tries to reach a shim that is on its way in or out.
+/// Between two attempts to reach a shim that is starting or ending.
 const TRY_AGAIN: Duration = Duration::from_millis(5);
 
-/// An agent that was started before.
+/// An agent that was started earlier.
 #[derive(Debug)]
 pub struct Attached {
     pub shim: ShimHandle,
-    /// From the beginning of the spool.
+    /// All events from the beginning of the spool.
     pub events: ShimEvents,
     pub presence: Presence,
 }
 
-/// What became of an agent while no orchestrator was running.
+/// The state of an agent after a time without an orchestrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Alive {
         /// How long no client was connected.
         away: Duration,
-        /// What was passed up to here in the spool was passed before we came.
+        /// The length of the spool when we connected. Earlier records were passed before that.
         spooled: u64,
     },
-    /// It ended by itself.
+    /// The agent ended by itself.
     Ended,
-    /// It was asked to end, its lease is over, or it went down with the machine.
+    /// The agent was asked to end, its lease expired, or the machine went down.
     Lost,
 }
 
-/// Comes back to the agent of an attempt's folder. Where it lives no more, what it said can still
-/// be heard, and then how it ended; nothing of it runs when this returns.
+/// Reconnects to the agent of an attempt's folder. If the agent has ended, the events still return
+/// its output and its exit, and none of its processes is left when this returns.
 ///
-/// `patience` is how long a shim may take to answer. One that does not is ended with its agent,
-/// which is lost. It is an error where the system did not let go of them, and where the agent has
-/// another client: that one is not ours to end.
+/// `patience` is how long a shim may take to respond. A shim that does not respond is ended with
+/// its agent, which counts as lost. Fails if the system does not end these processes, or if the
+/// agent has another client, because then it may not be ended here.
 pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, ShimError> {
     let until = Instant::now() + patience;
     let mut has_client = false;
@@ -66,7 +66,7 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
         let met = match met {
-            // No client can continue with that agent; its exit record follows soon.
+            // No client can use an agent that is ending. Its exit record follows soon.
             Ok((hello, ..)) if hello.ending => {
                 timeout(left, until_gone(dir)).await.ok();
                 Err(io::ErrorKind::TimedOut.into())
@@ -93,7 +93,7 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
                     None => Err(Context::of(dir).error(ShimErrorKind::Gone(error))),
                 };
             }
-            // It is just being started, or just ending, or turns us away.
+            // The shim is starting or ending, or it rejects us.
             Err(error) => {
                 has_client |= error.kind() == io::ErrorKind::ResourceBusy;
                 sleep(TRY_AGAIN).await;
@@ -102,7 +102,7 @@ pub async fn attach_shim(dir: &Path, patience: Duration) -> Result<Attached, Shi
     }
 }
 
-/// What is left of an agent that ended like this.
+/// Builds the result for an agent that has ended.
 async fn gone(dir: &Path, record: ExitRecord) -> Attached {
     let presence = match (record.ordered, record.exit.code, record.exit.signal) {
         (true, ..) | (false, None, None) => Presence::Lost,
@@ -118,7 +118,7 @@ async fn come_back(dir: &Path) -> io::Result<(Hello, BufReader<OwnedReadHalf>, O
     meet(UnixStream::connect(&read_spec(dir)?.socket).await?).await
 }
 
-/// Becomes the client, from the beginning of the spool.
+/// Registers as the client and reads from the beginning of the spool.
 pub(super) async fn meet(
     stream: UnixStream,
 ) -> io::Result<(Hello, BufReader<OwnedReadHalf>, Outgoing)> {
@@ -149,7 +149,7 @@ pub(super) fn events(dir: &Path, source: Source) -> ShimEvents {
     }
 }
 
-/// Without a connection nothing can be sent any more.
+/// Without a connection, nothing can be sent.
 pub(super) fn handle(dir: &Path, hello: Option<Hello>, outgoing: Option<Outgoing>) -> ShimHandle {
     let pid = hello.map(|it| u32::try_from(it.shim.pid).expect("a process number is positive"));
     ShimHandle {

@@ -1,4 +1,4 @@
-//! The last lines of the agent's error output, as the shim keeps them.
+//! The last lines of the agent's standard error, from the shim's log.
 
 use super::ShimHandle;
 use rustix::fs::OFlags;
@@ -9,22 +9,22 @@ use std::{
     time::SystemTime,
 };
 
-/// The end of the output that is looked at.
+/// How much of the end of the log is read.
 const TAIL_BYTES_MAX: u64 = 64 * 1_024;
 
-/// A line of an agent's error output.
+/// A line of an agent's standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub line: String,
-    /// When the output last grew.
+    /// When the log was last written.
     pub at: SystemTime,
 }
 
 impl ShimHandle {
-    /// The last line with this mark that is not blank. Absent where there is none, or where it cannot
-    /// be read.
+    /// Returns the last line with this mark that is not blank. Absent if there is no such line, or
+    /// if the log cannot be read.
     pub fn last_complaint(&self, mark: &str) -> Option<Complaint> {
-        // Where agents are not confined they could put anything in its place.
+        // Agents that are not confined could replace the file with a link or a pipe.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).ok()?;
         let path = self.context.dir.join("stderr.log");
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;

@@ -1,4 +1,4 @@
-//! What can go wrong between the orchestrator and a shim.
+//! Errors between the orchestrator and a shim.
 
 use crate::{ShimSpec, shim::read_spec};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An agent could not be started or spoken to.
+/// An agent could not be started, or its shim could not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to drive agent `{program}` from `{}`", dir.display())]
 pub struct ShimError {
@@ -19,23 +19,23 @@ pub struct ShimError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShimErrorKind {
-    /// The agent's program is not there or cannot be executed. Nothing runs.
+    /// The agent's program does not exist or cannot be executed. No process is running.
     #[error("the agent is missing: {reason}")]
     AgentMissing { reason: String },
-    /// Another shim owns the attempt's folder, and perhaps its agent still works.
+    /// Another shim owns the attempt's folder, and its agent may still be running.
     #[error("another shim already runs this attempt")]
     AlreadyRunning,
-    /// The shim could not be started, or could not start the agent for a reason of ours.
+    /// The shim could not be started, or could not start the agent for another reason.
     #[error("the shim did not start: {reason}")]
     NotStarted { reason: String },
-    /// The shim does not answer. Its events tell how the agent ended.
+    /// The shim does not respond. Its events report how the agent ended.
     #[error("the shim is gone")]
     Gone(#[source] io::Error),
     #[error("the frame cannot be sent: {reason}")]
     BadFrame { reason: String },
 }
 
-/// Which agent it is about.
+/// The agent that an error refers to.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
     program: String,
@@ -47,7 +47,7 @@ impl Context {
         Self { program: spec.program(), dir: spec.dir.clone() }
     }
 
-    /// By what is in the attempt's folder.
+    /// Reads the program from the attempt's folder.
     pub(super) fn of(dir: &Path) -> Self {
         let program = read_spec(dir).map(|it| it.program()).unwrap_or_default();
         Self { program, dir: dir.to_owned() }

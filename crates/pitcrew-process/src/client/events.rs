@@ -19,23 +19,23 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a shim that has said its last word, or was killed, may take to be gone.
+/// How long a shim may take to exit after its last report or after it was killed.
 const SHIM_END_MAX: Duration = Duration::from_secs(15);
 
-/// One thing that passed between us and the agent. `offset` is where its record begins in the
+/// One message between the orchestrator and the agent. `offset` is where its record begins in the
 /// spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShimEvent {
-    /// One line of its standard output, and when it came, in milliseconds since the epoch.
+    /// One line of the agent's standard output, and its time in milliseconds since the epoch.
     Frame { offset: u64, time_ms: u64, line: String },
-    /// A frame that was sent to it, by this orchestrator or an earlier one.
+    /// A frame that was sent to the agent, by this orchestrator or an earlier one.
     Sent { offset: u64, id: u64, line: String },
-    /// Output that is no line of text: not UTF-8, longer than a frame may be, or cut off.
+    /// Output that is not a line of text: not UTF-8, longer than a frame may be, or cut off.
     Garbage { offset: u64, reason: String },
-    /// Nothing of it runs any more, while the kernel still takes it apart. Only where that is known
-    /// before the end.
+    /// The agent has ended, but the kernel is still removing its processes. Sent only if that is
+    /// known before `Exited`.
     Halted(Exit),
-    /// Nothing of it lives any more. Always the last one.
+    /// None of the agent's processes is left. Always the last event.
     Exited(Exit),
 }
 
@@ -46,14 +46,14 @@ pub struct ShimEvents {
     /// The attempt's folder.
     pub(super) dir: PathBuf,
     pub(super) agent: Option<ProcessId>,
-    /// The shim where it is our child, to be waited for at the end.
+    /// The shim, if it is our child. It is waited for at the end.
     pub(super) shim: Option<Child>,
-    /// A report of which the end has not come yet.
+    /// The beginning of a report that has not arrived completely.
     pub(super) begun: Vec<u8>,
-    /// Up to where the spool was read.
+    /// The offset up to which the spool was read.
     pub(super) position: u64,
     pub(super) exit: Option<ExitRecord>,
-    /// The shim said nothing for too long and was ended.
+    /// The shim sent nothing for too long and was ended.
     pub(super) was_silent: bool,
     pub(super) is_over: bool,
 }
@@ -61,24 +61,25 @@ pub struct ShimEvents {
 #[derive(Debug)]
 pub(super) enum Source {
     Shim(BufReader<OwnedReadHalf>),
-    /// The shim is gone; the rest is on disk.
+    /// The shim has ended; the rest is on disk.
     Spool(BufReader<File>),
-    /// There is nothing more.
+    /// There are no more events.
     Nothing,
 }
 
 impl ShimEvents {
-    /// The next event; `None` after `Exited`. May be abandoned and called again without loss.
+    /// Returns the next event, and `None` after `Exited`. Can be cancelled and called again without
+    /// loss.
     ///
-    /// While it is not called, the shim buffers the agent's output up to a limit, and then stops reading
-    /// from the agent.
+    /// Between calls, the shim buffers the agent's output up to a limit and then stops reading from
+    /// the agent.
     pub async fn next(&mut self) -> Option<ShimEvent> {
         if self.is_over {
             return None;
         }
         while let Some(line) = self.next_line().await {
             let report = serde_json::from_slice(&line);
-            // These two are in no spool.
+            // These two are never in the spool.
             if !matches!(report, Ok(Report::Halted(_) | Report::Exited(_))) {
                 self.position += line.len() as u64 + 1;
             }
@@ -100,7 +101,7 @@ impl ShimEvents {
                     self.exit = Some(exit);
                     self.source = Source::Nothing;
                 }
-                // A shim of a newer version may say more than we understand.
+                // A newer version of the shim may send unknown reports.
                 Ok(Report::Hello(_)) | Err(_) => {}
             }
         }
@@ -109,8 +110,8 @@ impl ShimEvents {
         Some(ShimEvent::Exited(exit))
     }
 
-    /// Like `next`, but does not wait for ever: a shim that tells nothing for so long is ended with
-    /// its agent. What it had written down is heard all the same.
+    /// Like `next`, but with a timeout: a shim that sends nothing for `silence` is ended with its
+    /// agent. The records that it has already written are still returned.
     pub async fn next_within(&mut self, silence: Duration) -> Option<ShimEvent> {
         if let Source::Shim(_) = self.source {
             if let Ok(event) = timeout(silence, self.next()).await {
@@ -124,12 +125,12 @@ impl ShimEvents {
         self.next().await
     }
 
-    /// The shim said nothing for too long and was ended.
+    /// Whether the shim sent nothing for too long and was ended.
     pub fn was_silent(&self) -> bool {
         self.was_silent
     }
 
-    /// Up to where the spool was read: the end of the last event's record.
+    /// The offset up to which the spool was read: the end of the last event's record.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -141,7 +142,8 @@ impl ShimEvents {
                     if let Ok(Some(line)) = read_line(stream, &mut self.begun).await {
                         return Some(line);
                     }
-                    // It was killed. Records it had written but not sent are read all the same.
+                    // The shim was killed. Records that it wrote but did not send are read from the
+                    // spool.
                     self.shim_ended().await;
                     self.read_spool().await;
                 }
@@ -156,7 +158,7 @@ impl ShimEvents {
         }
     }
 
-    /// Goes on in the file, from where the shim left off.
+    /// Continues in the file at the offset where the shim stopped sending.
     pub(super) async fn read_spool(&mut self) {
         let position = SeekFrom::Start(self.position);
         let opened = async {
@@ -164,7 +166,7 @@ impl ShimEvents {
             file.seek(position).await?;
             io::Result::Ok(BufReader::with_capacity(256 * 1_024, file))
         };
-        // Without a spool nothing was said.
+        // Without a spool, the agent has written nothing.
         self.source = opened.await.map_or(Source::Nothing, Source::Spool);
         self.begun.clear();
     }
@@ -176,8 +178,8 @@ impl ShimEvents {
         }
     }
 
-    /// The shim never ends before its tree does, unless it was killed: then the tree is ours to
-    /// end.
+    /// The shim ends only after the agent's process tree, unless it was killed. In that case the
+    /// tree is ended here.
     async fn last_words(&mut self) -> Exit {
         self.shim_ended().await;
         if let Some(record) = self.exit.take().or_else(|| read_exit(&self.dir)) {
@@ -187,7 +189,7 @@ impl ShimEvents {
     }
 }
 
-/// The next whole line, without its end; what has come of it so far stays in `begun`.
+/// Reads the next complete line, without its line end. An incomplete line stays in `begun`.
 pub(super) async fn read_line(
     stream: &mut BufReader<impl AsyncRead + Unpin>,
     begun: &mut Vec<u8>,

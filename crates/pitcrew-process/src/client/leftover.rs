@@ -1,5 +1,5 @@
-//! Ends an agent without a connection: one whose start was abandoned, or one of an orchestrator that is
-//! gone.
+//! Ends an agent without a connection: after an abandoned start, or after its orchestrator has
+//! ended.
 
 use super::stop_at;
 use crate::{
@@ -16,15 +16,16 @@ use tokio::time::{sleep, timeout};
 
 /// Between two checks. The system gives no notification when a lock is released.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long a silent shim, or the tree of a killed one, is hunted before its end is reported anyway.
+/// How long ending a silent shim or a killed shim's process tree may take. After that, the end is
+/// reported anyway.
 const HUNT_MS_MAX: u64 = 5_000;
 
-/// Ends the agent of an attempt's folder, if there is one, and tells how it ended, now or
-/// earlier. A shim that is not gone when `patience` ends is ended with all that is its agent's;
-/// nothing where the system did not let go of them even then.
+/// Ends the agent of an attempt's folder, if there is one, and returns how it ended, now or
+/// earlier. A shim that still runs after `patience` is killed with all of its agent's processes.
+/// Returns nothing if the system does not end them even then.
 ///
-/// What a shim that was killed left behind is ended too. Where no agent was ever started, the end
-/// has neither code nor signal.
+/// Also ends what a killed shim left behind. If no agent was ever started, the result has neither
+/// an exit code nor a signal.
 pub async fn end_shim(dir: &Path, grace: Duration, patience: Duration) -> Option<Exit> {
     let until = Instant::now() + patience;
     let mut was_told = false;
@@ -37,7 +38,7 @@ pub async fn end_shim(dir: &Path, grace: Duration, patience: Duration) -> Option
             hunted(dir, None).await;
             return ended(dir).await.map(|it| it.exit);
         }
-        // One that is just being started does not listen yet.
+        // A shim that is just starting does not listen yet.
         if !was_told && let Ok(spec) = read_spec(dir) {
             was_told = matches!(timeout(left, stop_at(&spec.socket, grace)).await, Ok(Ok(true)));
         }
@@ -45,7 +46,7 @@ pub async fn end_shim(dir: &Path, grace: Duration, patience: Duration) -> Option
     }
 }
 
-/// How the agent of the folder ended; nothing while a shim is there.
+/// Returns how the agent of the folder ended, or nothing while a shim is running.
 pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
     let dir = dir.to_owned();
     let look = move || {
@@ -67,24 +68,24 @@ pub(super) async fn ended(dir: &Path) -> Option<ExitRecord> {
     tokio::task::spawn_blocking(look).await.ok().flatten()
 }
 
-/// Waits until the folder has no shim: then nothing is left of its agent, no process, no open file
-/// and no lock.
+/// Waits until the folder has no shim. Then the agent has left no process, no open file and no
+/// lock.
 pub async fn until_gone(dir: &Path) {
     while lock::is_held(dir) {
         sleep(LOOK_AGAIN).await;
     }
 }
 
-/// See `hunt`.
+/// Runs `hunt` on a blocking thread.
 pub(super) async fn hunted(dir: &Path, agent: Option<ProcessId>) -> Exit {
     let dir = dir.to_owned();
     let hunted = tokio::task::spawn_blocking(move || hunt(&dir, agent)).await;
     hunted.unwrap_or(Exit { code: None, signal: None, stderr: String::new() })
 }
 
-/// Ends what a killed shim left behind, by the mark on the agent's processes and, where it is
-/// known, by the agent's identity. A shim that is still there is ended too, and all below it; it
-/// is the process that holds the folder's lock.
+/// Kills what a killed shim left behind. Finds the processes by the agent's marker and, if it is
+/// known, by the agent's process id. A shim that still runs is killed too, with all of its
+/// descendants; it is found as the process that holds the folder's lock.
 pub(super) fn hunt(dir: &Path, agent: Option<ProcessId>) -> Exit {
     let marker = marker(dir);
     let find = |see: See<'_>| {

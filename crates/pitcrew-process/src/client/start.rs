@@ -1,4 +1,4 @@
-//! Starts a shim and attaches to it, at once or when its agent may begin.
+//! Starts a shim and attaches to it, either at once or when its agent may start.
 
 use super::{
     Outgoing, ShimError, ShimErrorKind, ShimEvents, ShimHandle, attach, error::Context,
@@ -25,13 +25,14 @@ use tokio::{
     process::{Child, Command},
 };
 
-/// A shim is there within milliseconds, also on a busy machine long before this.
+/// How long a shim may take to start. It normally takes milliseconds, and much less than this even
+/// on a busy machine.
 const START_MS_MAX: u64 = 30_000;
 
 /// Starts `program shim DIR`, which starts the agent, and attaches to it.
 ///
-/// The shim has a session of its own and outlives us. `program` is our own executable. Makes the
-/// attempt's folder and the socket's when they are not there.
+/// The shim runs in a separate session and outlives this process. `program` is our own executable.
+/// Creates the attempt's folder and the socket's folder if they are missing.
 pub async fn start_shim(
     program: &Path,
     spec: &ShimSpec,
@@ -39,10 +40,10 @@ pub async fn start_shim(
     within_time(spec, start(program, spec)).await
 }
 
-/// Starts a shim before its agent is to begin, for which it makes ready what it can. Waits for
-/// nothing.
+/// Starts a shim before its agent may start. The shim prepares as much as possible in advance. Does
+/// not wait for it.
 ///
-/// The agent's checkout may still be made meanwhile; its folder must be there.
+/// The agent's checkout may still be created while the shim prepares, but its folder must exist.
 pub fn prepare_shim(program: &Path, spec: &ShimSpec) -> Result<PreparedShim, ShimError> {
     let spawned = || -> Result<PreparedShim, ShimErrorKind> {
         let broken = |error: io::Error| not_started(error.to_string());
@@ -56,8 +57,8 @@ pub fn prepare_shim(program: &Path, spec: &ShimSpec) -> Result<PreparedShim, Shi
     spawned().map_err(|kind| Context::new(spec).error(kind))
 }
 
-/// A shim whose agent has not begun. When this is dropped, or we are gone, it never does, and what
-/// was made ready for it ends.
+/// A shim whose agent has not started. If this is dropped, or if this process ends, the agent never
+/// starts and the prepared processes end.
 #[derive(Debug)]
 pub struct PreparedShim {
     spec: ShimSpec,
@@ -66,12 +67,12 @@ pub struct PreparedShim {
 }
 
 impl PreparedShim {
-    /// What it was started with.
+    /// The specification that the shim was started with.
     pub fn spec(&self) -> &ShimSpec {
         &self.spec
     }
 
-    /// Lets the agent begin, and attaches to the shim.
+    /// Starts the agent and attaches to the shim.
     pub async fn go(self) -> Result<(ShimHandle, ShimEvents), ShimError> {
         let Self { spec, shim, mut socket } = self;
         let gone = async {
@@ -82,7 +83,7 @@ impl PreparedShim {
         within_time(&spec, gone).await
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until all of its processes have ended.
     pub async fn end(self) {
         let Self { mut shim, socket, .. } = self;
         drop(socket);
@@ -122,14 +123,14 @@ async fn start(program: &Path, spec: &ShimSpec) -> Result<Met, ShimErrorKind> {
     meet(shim, stdout, spec).await
 }
 
-/// Hears what the shim says, and attaches to it.
+/// Reads the shim's first report and attaches to it.
 async fn meet(
     mut shim: Child,
     stdout: impl AsyncRead + Unpin,
     spec: &ShimSpec,
 ) -> Result<Met, ShimErrorKind> {
     if let Some(refusal) = refusal(first_words(stdout).await) {
-        // It has nothing left to do but to end, and its folder is free again only then.
+        // The shim is about to exit, and the folder is free only after that.
         shim.wait().await.map_err(|error| not_started(error.to_string()))?;
         return Err(refusal);
     }
@@ -138,7 +139,7 @@ async fn meet(
     Ok(Met { shim, hello, stream, outgoing })
 }
 
-/// Why a shim did not start the agent, unless it did.
+/// Returns why a shim did not start the agent, or nothing if it did.
 fn refusal(words: io::Result<Start>) -> Option<ShimErrorKind> {
     match words {
         Ok(Start::Ready) => None,
@@ -153,8 +154,8 @@ fn not_started(reason: impl Into<String>) -> ShimErrorKind {
     ShimErrorKind::NotStarted { reason: reason.into() }
 }
 
-/// Starts the shim, unless another one owns the folder. It gets no variable of ours: an agent
-/// could read them there.
+/// Starts the shim, unless another one owns the folder. The shim gets none of our environment
+/// variables, because an agent could read them there.
 fn spawn(program: &Path, spec: &ShimSpec, stdout: Stdio) -> io::Result<Option<Child>> {
     let mut folders = DirBuilder::new();
     folders.recursive(true).mode(0o700);

@@ -1,6 +1,6 @@
-//! Tier T3: the command line of bubblewrap that makes a box for one program.
+//! Tier T3: builds the bubblewrap command line that creates a box for one program.
 //!
-//! The environment is not part of it: command lines are visible in the process table.
+//! The environment is not part of it, because command lines are visible in the process table.
 
 use super::{
     Wrapped,
@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Own namespaces, no controlling terminal, and an end with the parent process.
+/// Separate namespaces, no controlling terminal, and termination with the parent process.
 const ALWAYS: &[&str] = &[
     "--unshare-pid",
     "--unshare-ipc",
@@ -38,13 +38,13 @@ const PROC_READ_ONLY: &[&str] = &[
     "/proc/pressure",
 ];
 
-/// Parts of `/proc` that reveal keys or memory of other programs: hidden.
+/// Parts of `/proc` that reveal keys or memory of other programs. They are hidden.
 const PROC_HIDDEN: &[&str] = &["/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/timer_list"];
 
-/// Folders that are empty at first and gone with the box.
+/// Folders that are empty at first and are removed with the box.
 const EMPTY: &[&str] = &["/tmp", "/run", "/var/tmp"];
 
-/// Where the names of the network are looked up. It may be a link to what a service writes.
+/// The configuration of the name resolver. It may be a link to a file that a service writes.
 const RESOLVER: &str = "/etc/resolv.conf";
 
 pub(super) fn wrap(
@@ -65,13 +65,14 @@ pub(super) fn wrap(
     let (takes_ends, waits) = (ends == Ends::HandedOver, ends == Ends::Awaited);
     let mut spec = ConfineSpec { takes_ends, waits, ..ConfineSpec::boxed(policy, cwd) };
     let is_held = policy.guest && policy.inner.is_some();
-    // A folder for temporary files that is not in the box, or cannot be written, is as good as none.
+    // A temporary folder that is outside the box or not writable is useless, so the variable is
+    // removed.
     env.retain(|(name, value)| {
         let is_shared = || policy.write.iter().any(|it| Path::new(value).starts_with(it));
         name != "TMPDIR" || !is_held && is_shared()
     });
-    // What is above a checkout of which but a part can be written cannot be written at all, and that
-    // may be `/tmp`, and mostly is the home.
+    // If only part of a checkout is writable, its parent folders are read-only. They may include
+    // `/tmp`, and usually include the home.
     if let Some(private) = policy.home.as_ref().filter(|_| is_held) {
         let temporary = private.join(super::TEMPORARY);
         env.push(("TMPDIR".into(), temporary.clone().into()));
@@ -85,7 +86,8 @@ pub(super) fn wrap(
     let user = User::of_box();
     spec.user = user.switch(policy, &mounts);
     if spec.user.is_some() {
-        // The kernel would count those of all boxes together. `ProcessCounter` counts those of each.
+        // The kernel would count the processes of all boxes together. `ProcessCounter` counts each
+        // box.
         spec.limits.processes = None;
     }
     let enclose = EncloseSpec {
@@ -147,14 +149,14 @@ fn mounts(policy: &Policy, program: &Path, home: Option<&Path>, cwd: &Path) -> M
 fn arguments(policy: &Policy, user: &User, mounts: &[(PathBuf, Mount)], argv: &mut Vec<OsString>) {
     let mut hidden = Vec::new();
     let mut say = |words: &[&OsStr]| argv.extend(words.iter().map(OsString::from));
-    // These two are made by the box itself. A checkout may lie below one of them, in shared memory.
+    // The box creates these two itself. A checkout may be below one of them, in shared memory.
     if user.mounts_proc(policy) {
         say(&["--dir".as_ref(), "/proc".as_ref()]);
     } else {
         say(&["--proc".as_ref(), "/proc".as_ref()]);
     }
     say(&["--dev".as_ref(), "/dev".as_ref()]);
-    // A box within the box could not mount its own where a part of this one is covered.
+    // A nested box cannot mount its own `/proc` if part of this one is covered.
     let machines = PROC_READ_ONLY.iter().filter(|it| !policy.nests && Path::new(it).exists());
     for path in machines.map(OsStr::new) {
         say(&["--ro-bind".as_ref(), path, path]);
@@ -180,7 +182,7 @@ fn arguments(policy: &Policy, user: &User, mounts: &[(PathBuf, Mount)], argv: &m
                 }
                 hidden.push(place);
             }
-            // A device cannot be opened there, so this reads as a file that may not be read.
+            // Devices cannot be opened there, so the path acts like a file without read permission.
             Mount::Hidden => say(&["--ro-bind".as_ref(), "/dev/null".as_ref(), place]),
         }
     }

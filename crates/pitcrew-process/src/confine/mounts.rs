@@ -1,6 +1,6 @@
-//! The mounts of a box: which paths are shared with the machine, which are empty, which are hidden.
+//! The mounts of a box: which paths are shared with the machine, empty or hidden.
 //!
-//! Shared paths keep their place and their links. This module reads the file system and changes nothing.
+//! Shared paths keep their location and their links. This module only reads the file system.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,44 +8,46 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Links that are followed for one path at most, as many as the kernel follows.
+/// The most links that are followed for one path, the same limit as in the kernel.
 const LINKS_MAX: usize = 40;
 
-/// Places of a checkout that are held at most. The import gate judges what is beyond.
+/// The most paths of a checkout that are made read-only. The import gate checks the rest.
 const HELD_MAX: usize = 512;
 
-/// What is at a path of the box. Of two for the same path the later one here decides.
+/// The mount at a path of the box. If a path has two of them, the later variant in this list wins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mount {
-    /// A folder of the box alone.
+    /// An empty folder that exists only in the box.
     Empty,
     ReadOnly,
     Writable,
-    /// Writable like what is above it, and not to be renamed: something below it must stay.
+    /// Writable like its parent, but it cannot be renamed, because something below it must stay in
+    /// place.
     Pinned,
     Hidden,
-    /// A link, to there.
+    /// A link to this target.
     Link(PathBuf),
 }
 
-/// The mounts of a box by their path: what is above comes before what is below it.
+/// The mounts of a box by path, so that a folder comes before its content.
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
     all: BTreeMap<PathBuf, Mount>,
-    /// What is there and no link: most paths begin alike, and are looked at once.
+    /// Paths that exist and are not links. Most paths share their parents, so this avoids repeated
+    /// checks.
     plain: BTreeSet<PathBuf>,
 }
 
 impl Mounts {
-    /// A path of the machine; nothing where it does not exist.
+    /// Shares a path of the machine. Does nothing if it does not exist.
     pub(super) fn share(&mut self, path: &Path, mount: Mount) {
         if let Some(real) = self.follow(path) {
             self.put(real, mount);
         }
     }
 
-    /// What is at this path cannot be reached. A link is passed over: it gives nothing away, and
-    /// what it leads to has a path of its own.
+    /// Makes a path unreachable. Skips a link: it reveals nothing, and its target has a separate
+    /// entry.
     pub(super) fn hide(&mut self, path: &Path) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return };
         let Some(parent) = self.resolve(parent, &mut Vec::new()) else { return };
@@ -55,8 +57,8 @@ impl Mounts {
         }
     }
 
-    /// What is there of a checkout is not to be written, but for these paths and its `.git`. What is
-    /// new can be made beside it. Links are passed over: what they lead to has a path of its own.
+    /// Makes the existing entries of a checkout read-only, except for these paths and `.git`. New
+    /// entries can be created beside them. Skips links: their targets have separate entries.
     pub(super) fn hold(&mut self, checkout: &Path, zone: &[PathBuf]) {
         let Ok(real) = checkout.canonicalize() else { return };
         let within = zone.iter().filter_map(|it| it.strip_prefix(checkout).ok());
@@ -81,7 +83,7 @@ impl Mounts {
         }
     }
 
-    /// The real place of a path. The links on the way to it are in the box as well.
+    /// Resolves a path to its real path. The links on the way are added to the box.
     fn follow(&mut self, path: &Path) -> Option<PathBuf> {
         let mut links = Vec::new();
         let real = self.resolve(path, &mut links);
@@ -91,7 +93,7 @@ impl Mounts {
         real
     }
 
-    /// The real place of a path.
+    /// Resolves a path to its real path.
     fn resolve(&mut self, path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Option<PathBuf> {
         let mut rest: Vec<PathBuf> = parts(path);
         let mut real = PathBuf::from("/");
@@ -118,7 +120,7 @@ impl Mounts {
         Some(real)
     }
 
-    /// Whether what is there is no link; nothing where nothing is there.
+    /// Whether the entry is not a link. Returns nothing if it does not exist.
     fn is_plain(&mut self, path: &Path) -> Option<bool> {
         if self.plain.contains(path) {
             return Some(true);
@@ -137,7 +139,7 @@ impl Mounts {
         }
     }
 
-    /// What has to be mounted, in this order. What is so anyway is left out.
+    /// Returns the necessary mounts in order. Leaves out the redundant ones.
     pub(super) fn in_order(mut self) -> Vec<(PathBuf, Mount)> {
         self.pin();
         let mut kept = Mounts::default();
@@ -163,7 +165,7 @@ impl Mounts {
         kept.all.into_iter().collect()
     }
 
-    /// A program that can rename a folder above a mount could put another folder in its place.
+    /// A program that can rename a parent folder of a mount could put another folder in its place.
     fn pin(&mut self) {
         let mut pins = Vec::new();
         for (path, mount) in &self.all {
@@ -186,7 +188,7 @@ impl Mounts {
     }
 }
 
-/// The parts of a path, the first one last.
+/// The components of a path, in reverse order.
 fn parts(path: &Path) -> Vec<PathBuf> {
     let named =
         path.components().filter(|it| matches!(it, Component::Normal(_) | Component::ParentDir));
@@ -200,7 +202,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// The mounts below a folder, as text.
+    /// Returns the mounts below a folder as text.
     fn mounts_below(mounts: Mounts, below: &Path) -> Vec<String> {
         let all = mounts.in_order().into_iter();
         let named = all.filter_map(|(path, mount)| {
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_comes_first_and_what_holds_anyway_is_left_out() {
+    fn parents_come_first_and_redundant_mounts_are_left_out() {
         let (_folder, path) = folder();
         let mut mounts = Mounts::default();
         mounts.share(&path.join("tree/src/core"), Mount::ReadOnly);
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_rename_a_folder_above_what_is_hidden() {
+    fn parent_folders_of_hidden_paths_cannot_be_renamed() {
         let (_folder, path) = folder();
         let mut mounts = Mounts::default();
         mounts.share(&path.join("tree"), Mount::Writable);
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_checkout_but_its_zone_is_held() {
+    fn whole_checkout_except_its_zone_is_read_only() {
         let (_folder, path) = folder();
         for folder in ["tree/.git", "tree/ui", "tree/src/mine", "tree/docs"] {
             fs::create_dir_all(path.join(folder)).unwrap();
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shared_need_not_be_hidden() {
+    fn paths_that_are_not_shared_need_no_hiding() {
         let (_folder, path) = folder();
         let mut mounts = Mounts::default();
         mounts.hide(&path.join("tree"));
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_there_through_the_links_that_lead_to_it() {
+    fn shared_path_includes_the_links_that_lead_to_it() {
         let (_folder, path) = folder();
         symlink("tree/src", path.join("short")).unwrap();
         symlink(path.join("short"), path.join("absolute")).unwrap();

@@ -1,4 +1,4 @@
-//! Finds out by trying which tiers work on this machine, and why the others do not.
+//! Tests which tiers work on this machine, and reports why the others do not.
 
 use super::roots;
 use crate::{
@@ -27,7 +27,8 @@ impl Obstacle {
     }
 }
 
-/// The program that makes boxes, which has just made one with `launcher`, our own executable.
+/// Finds the program that creates boxes, after it has created one with `launcher`, our own
+/// executable.
 pub fn find_box(
     environment: &BTreeMap<String, String>,
     launcher: &Path,
@@ -56,7 +57,7 @@ pub fn find_box(
     }
 }
 
-/// What has to hold a program where there is no box, tried by `launcher`, our own executable.
+/// Tests confinement without a box, using `launcher`, our own executable.
 pub fn try_without_box(
     environment: &BTreeMap<String, String>,
     launcher: &Path,
@@ -96,7 +97,7 @@ pub fn try_without_box(
     }
 }
 
-/// What a bubblewrap that failed has met. `read` gives the text of a file of the system.
+/// Explains why bubblewrap failed. `read` returns the text of a system file.
 fn obstacle(finished: &Finished, read: impl Fn(&str) -> Option<String>) -> Obstacle {
     let is = |path: &str, value: &str| read(path).is_some_and(|it| it.trim() == value);
     if is("/proc/sys/user/max_user_namespaces", "0") {
@@ -142,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn without_the_program_it_is_said_what_to_install() {
+    fn missing_program_is_reported_with_install_instructions() {
         let environment = BTreeMap::from([("PATH".to_owned(), "/nowhere".to_owned())]);
         let obstacle = find_box(&environment, Path::new("/none")).map_err(|it| it.remedy);
         assert!(obstacle.is_err_and(|it| it.contains("apt install bubblewrap")));
     }
 
     #[test]
-    fn what_stands_in_the_way_is_named_with_a_remedy() {
+    fn obstacles_are_reported_with_a_remedy() {
         let restricted =
             obstacle(&failed("bwrap: setting up uid map: Permission denied\n"), |it| {
                 it.contains("apparmor").then(|| "1\n".to_owned())

@@ -1,6 +1,7 @@
-//! What every box has to read of the machine: the system and the user's tools, without secrets.
+//! The paths of the machine that every box can read: the system and the user's tools, without
+//! secrets.
 //!
-//! Looks at folders and links, and reads no file.
+//! Inspects folders and links, and reads no file contents.
 
 use super::tools::{parts_of, tool_parts};
 use std::{
@@ -10,12 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The system itself. What of it not everybody may read stays outside.
+/// The system itself. Entries that are not world-readable are left out.
 const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
-/// What programs need to know about the system, by its name in `/etc`. All else there stays outside:
-/// it is where passwords are kept.
+/// Entries of `/etc` that programs need. The rest is left out, because `/etc` contains passwords.
 const SETTINGS: &[&str] = &[
     "alternatives",
     "bindresvport.blacklist",
@@ -64,10 +64,10 @@ const SETTINGS: &[&str] = &[
     "timezone",
 ];
 
-/// The same, where a name ends with a version.
+/// Likewise, for names that end with a version.
 const VERSIONED_SETTINGS: &[&str] = &["java-", "php", "python3."];
 
-/// What of a home is never shared, whatever above it is.
+/// Paths of a home that are never shared, even if a parent folder is.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".aws",
@@ -91,23 +91,23 @@ const SECRETS: &[&str] = &[
     ".local/share/keyrings",
 ];
 
-/// What is never a part of one installation.
+/// Folders that are never part of a single installation.
 const SHARED: &[&str] = &["/home", "/media", "/mnt", "/opt", "/run", "/srv", "/tmp", "/var"];
 
-/// Folders that hold programs and nothing else, by their names.
+/// Names of folders that contain only programs.
 const PROGRAM_FOLDERS: &[&str] = &["bin", "sbin", "shims", "condabin", ".bin"];
 
-/// Where programs that update themselves keep each of their versions.
+/// The folder in which programs that update themselves keep their versions.
 const VERSIONS: &str = "versions";
 
-/// Folders of programs that are looked into, and programs in each of them.
+/// Limits for the search: folders of programs, and programs in each folder.
 const FOLDERS_MAX: usize = 128;
 const PROGRAMS_MAX: usize = 4_096;
 
-/// Programs that are shown one by one, of a folder that may hold anything.
+/// The most programs that are shared one by one from a folder that may contain other files.
 const SHOWN_MAX: usize = 128;
 
-/// What a box shares with the machine.
+/// The paths that a box shares with the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     pub read: Vec<PathBuf>,
@@ -115,8 +115,9 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The same without the user's repository: a box has a checkout of it instead. Where the home is in
-    /// the repository, only what would show the whole repository goes.
+    /// Returns the same roots without the user's repository, because a box has a checkout of it
+    /// instead. If the home is inside the repository, removes only paths that would expose the
+    /// whole repository.
     #[must_use]
     pub fn without_repository(mut self, repository: &Path, home: Option<&Path>) -> Self {
         let repository = repository.canonicalize().unwrap_or_else(|_| repository.to_owned());
@@ -133,8 +134,8 @@ impl Roots {
     }
 }
 
-/// What every box reads: the system, the programs on the `PATH` of this environment, and what these
-/// are installed with as far as their layout is known.
+/// Returns the paths that every box can read: the system, the programs on the `PATH` of this
+/// environment, and the parts of their installations whose layout is known.
 pub fn roots(environment: &BTreeMap<String, String>) -> Roots {
     let home = environment.get("HOME").map(PathBuf::from).filter(|it| it.is_absolute());
     let mut tools = Tools::new(home.clone());
@@ -148,15 +149,15 @@ pub fn roots(environment: &BTreeMap<String, String>) -> Roots {
     Roots { read: system.chain(tools.found).collect(), deny }
 }
 
-/// What a program reads of itself: its file, and what it is installed with.
+/// Returns the paths that a program needs of itself: its file and its installation.
 pub fn program_roots(program: &Path, environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let mut tools = Tools::new(environment.get("HOME").map(PathBuf::from));
     tools.add_program(program);
     tools.found.into_iter().collect()
 }
 
-/// What of the folder of settings every box reads. Only what everybody may read: a box that root
-/// starts has no more than others.
+/// Returns the entries of the settings folder that every box can read. Only world-readable entries:
+/// a box that root starts can read no more than others.
 fn settings(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = SETTINGS.iter().map(|it| folder.join(it)).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -173,7 +174,7 @@ fn settings(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Finds what programs are installed with.
+/// Collects the installations that programs belong to.
 struct Tools {
     home: Option<PathBuf>,
     found: BTreeSet<PathBuf>,
@@ -186,12 +187,12 @@ impl Tools {
         Self { home, found: BTreeSet::new(), folders: BTreeSet::new() }
     }
 
-    /// A folder of programs, with what they are installed with and what links in it lead to. Of a
-    /// folder that may hold anything else, the programs alone.
+    /// Adds a folder of programs, with their installations and the targets of links in it. If the
+    /// folder may contain other files, adds only the programs.
     fn add_folder(&mut self, folder: &Path) {
         let Ok(real) = folder.canonicalize() else { return };
         if is_system(&real) {
-            // The links on the way to it.
+            // Keeps the links on the way to it.
             self.found.insert(folder.to_owned());
             return;
         }
@@ -200,7 +201,7 @@ impl Tools {
         }
         let has_programs_only = holds_programs(&real);
         if has_programs_only {
-            // As it is called, and as it is.
+            // Both the given path and the real path.
             self.found.insert(folder.to_owned());
         }
         if !self.folders.insert(real.clone()) {
@@ -246,7 +247,8 @@ impl Tools {
         self.found.insert(real);
     }
 
-    /// The folder of one version, of a program that keeps several in `.local/share` or in `/opt`.
+    /// Returns the folder of one version of a program that keeps several in `.local/share` or
+    /// `/opt`.
     fn version_of<'a>(&self, program: &'a Path) -> Option<&'a Path> {
         let data = self.home.as_ref().map(|it| it.join(".local/share"));
         let is_data = data.is_some_and(|it| program.starts_with(it));
@@ -255,7 +257,7 @@ impl Tools {
         found.filter(|_| is_data || program.starts_with("/opt"))
     }
 
-    /// Whether a folder is more than programs: there is a home in it, or what everybody uses.
+    /// Whether a folder contains more than programs, such as a home or a shared system folder.
     fn is_too_much(&self, folder: &Path) -> bool {
         let holds = |it: &Path| it.starts_with(folder);
         SHARED.iter().any(|it| holds(Path::new(it))) || self.home.as_deref().is_some_and(holds)
@@ -270,7 +272,7 @@ fn is_program(entry: &fs::DirEntry) -> bool {
     entry.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a path belongs to the system, and not to a user's tools.
+/// Whether a path belongs to the system and not to the user's tools.
 pub(super) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().chain(&["/etc"]).any(|it| path.starts_with(it))
 }
@@ -285,7 +287,7 @@ mod tests {
         fs::write(path, "").unwrap();
     }
 
-    /// A home with tools as their installers leave them, and what is secret beside them.
+    /// Creates a home with tools as their installers leave them, and with secrets beside them.
     fn tools_of(home: &Path) -> Vec<PathBuf> {
         for file in [
             ".cargo/bin/cargo",
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_come_with_the_known_parts_of_their_installation_alone() {
+    fn only_known_parts_of_an_installation_are_shared() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
         let path = tools_of(&home);
@@ -390,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_repository_is_shown_and_nothing_above_it() {
+    fn repository_and_its_parents_are_not_shared() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap().join("home");
         let repository = home.join("shop");
@@ -415,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_settings_only_what_is_listed_and_for_everybody_is_read() {
+    fn only_listed_and_world_readable_settings_are_shared() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, mode| {
             let path = folder.path().join(name);

@@ -1,4 +1,4 @@
-//! A temporary home for a program that has none.
+//! A temporary home for a program without one.
 
 use crate::{Policy, Tier, marker, remove_tree};
 use std::{
@@ -9,13 +9,13 @@ use std::{
     path::PathBuf,
 };
 
-/// A folder that is removed with this.
+/// A folder that is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes one where the tier needs it, and says so in the policy. A box has an empty home and a
-    /// `/tmp` of its own.
+    /// Creates a temporary home if the tier needs one, and sets it in the policy. A box already has
+    /// an empty home and a private `/tmp`.
     pub(crate) fn open(policy: &mut Policy) -> io::Result<Option<Self>> {
         if policy.tier != Tier::T2 || policy.home.is_some() {
             return Ok(None);
@@ -30,12 +30,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is a temporary file.
+        // If it cannot be removed, it remains as a temporary file.
         remove_tree(&self.0).ok();
     }
 }
 
-/// Removes the homes of an owner's programs whose starter was killed. Nothing of them may run.
+/// Removes temporary homes that are left because the process that made them was killed. The owner's
+/// programs must have ended.
 pub(crate) fn remove_left_behind(owner: &str) {
     let beginning = beginning(Some(owner));
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
@@ -45,7 +46,7 @@ pub(crate) fn remove_left_behind(owner: &str) {
     }
 }
 
-/// How the names of an owner's homes begin.
+/// The common prefix of the names of an owner's homes.
 fn beginning(owner: Option<&str>) -> String {
     let Some(owner) = owner else { return "pitcrew-".to_owned() };
     let mut hasher = DefaultHasher::new();
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_whose_maker_was_killed_goes_with_the_next_look_of_its_owner() {
+    fn home_left_by_a_killed_process_is_removed_for_its_owner() {
         let owner = format!("{}/state", marker::own());
         let mut policy = Policy { tier: Tier::T2, ..Policy::unconfined() }.owned_by(&owner);
         let scratch = Scratch::open(&mut policy).unwrap().unwrap();

@@ -1,7 +1,7 @@
-//! Which parts of an installation its programs need, by the layout of the tool that made it.
+//! Which parts of an installation its programs need, depending on the tool that installed it.
 //!
-//! Allow-lists: a tool keeps logins, histories and settings beside its programs, and nothing of that
-//! is listed. A folder of unknown layout shows nothing but the program itself.
+//! These are allow-lists: tools keep logins, histories and settings beside their programs, and none
+//! of these are listed. A folder of unknown layout exposes only the program itself.
 
 use std::{
     collections::BTreeMap,
@@ -9,13 +9,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A tool that keeps programs or downloads in a folder of its own.
+/// A tool that keeps programs or downloads in its own folder.
 struct Tool {
-    /// Says where the folder is.
+    /// The variable that contains the folder's path.
     variable: &'static str,
-    /// Below the home, where the variable is not set.
+    /// The folder below the home if the variable is not set.
     place: &'static str,
-    /// What of the folder is needed. Empty: all of it.
+    /// The parts of the folder that are needed. Empty: the whole folder.
     parts: &'static [&'static str],
 }
 
@@ -45,28 +45,28 @@ const TOOLS: &[Tool] = &[
     tool("DENO_DIR", ".cache/deno", &[]),
 ];
 
-/// Of pyenv and its relatives.
+/// For pyenv and related tools.
 const VERSION_MANAGER: &[&str] =
     &["bin", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"];
-/// Of asdf and mise.
+/// For asdf and mise.
 const SHIM_MANAGER: &[&str] = &["asdf.sh", "bin", "installs", "lib", "libexec", "plugins", "shims"];
 const LIBRARIES: &[&str] = &["lib", "lib64", "libexec"];
 
-/// An installation is recognised by what only its kind has. A name that ends with `*` stands for all
-/// that begin so.
+/// A kind of installation and its parts, recognised by an entry that only this kind has. A trailing
+/// `*` matches any ending.
 const LAYOUTS: &[(&str, &[&str])] = &[
-    // A prefix of npm.
+    // An npm prefix.
     ("lib/node_modules", &["lib/node_modules"]),
-    // A virtual environment of Python, also those of pipx and uv.
+    // A Python virtual environment, including those of pipx and uv.
     ("pyvenv.cfg", &["include", "lib", "lib64", "pyvenv.cfg", "share"]),
-    // An interpreter of Python, or packages that `pip install --user` put there.
+    // A Python interpreter, or packages installed by `pip install --user`.
     ("lib/python*", &["include/python*", "lib/libpython*", "lib/python*", "lib/tcl*", "lib/tk*"]),
     ("conda-meta", &["conda-meta", "condabin", "include", "lib", "libexec", "share", "ssl"]),
-    // A toolchain of Rust.
+    // A Rust toolchain.
     ("lib/rustlib", &["lib", "libexec", "share"]),
-    // A toolchain of Go.
+    // A Go toolchain.
     ("pkg/tool", &["VERSION", "go.env", "lib", "misc", "pkg", "src"]),
-    // A development kit of Java.
+    // A Java development kit.
     ("lib/jrt-fs.jar", &["conf", "include", "jmods", "legal", "lib", "release"]),
     ("bin/mvn", &["boot", "conf/logging", "lib"]),
     ("bin/gradle", &["lib"]),
@@ -78,7 +78,7 @@ const LAYOUTS: &[(&str, &[&str])] = &[
     ("installs", SHIM_MANAGER),
 ];
 
-/// What the user's tools keep in folders of their own, as far as programs need it.
+/// Returns the parts of the user's tool folders that programs need.
 pub(super) fn tool_parts(environment: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let home = environment.get("HOME").map(PathBuf::from);
     let place = |it: &Tool| {
@@ -93,7 +93,7 @@ pub(super) fn tool_parts(environment: &BTreeMap<String, String>) -> Vec<PathBuf>
     TOOLS.iter().flat_map(parts).filter(|it| it.exists()).collect()
 }
 
-/// The variables that lead tools back to what the user has of them, unless the user says where.
+/// Returns the variables that point tools to the user's own folders, unless the user sets them.
 pub fn tool_variables(environment: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let Some(home) = environment.get("HOME").map(PathBuf::from) else { return Vec::new() };
     let is_there =
@@ -102,15 +102,15 @@ pub fn tool_variables(environment: &BTreeMap<String, String>) -> Vec<(String, St
     TOOLS.iter().filter(is_there).map(place).collect()
 }
 
-/// What the programs of an installation need beside their own folder. Nothing where its layout is not
-/// known.
+/// Returns the parts of an installation that its programs need besides their own folder. Empty if
+/// the layout is unknown.
 pub(super) fn parts_of(prefix: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut parts: Vec<PathBuf> = LAYOUTS
         .iter()
         .filter(|(marker, _)| !named(prefix, marker).is_empty())
         .flat_map(|(_, parts)| parts.iter().flat_map(|it| named(prefix, it)))
         .collect();
-    // Both are for installed programs by the standards of file systems.
+    // By the file system standards, both are for installed programs.
     let is_package = prefix.starts_with("/opt");
     if is_package || home.is_some_and(|it| prefix == it.join(".local")) {
         parts.extend(LIBRARIES.iter().flat_map(|it| named(prefix, it)));
@@ -121,7 +121,7 @@ pub(super) fn parts_of(prefix: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     parts
 }
 
-/// What is there under a name below a folder.
+/// Returns the existing entries of a folder that match a name.
 fn named(prefix: &Path, name: &str) -> Vec<PathBuf> {
     let path = prefix.join(name);
     let Some(beginning) = name.strip_suffix('*') else {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_led_back_to_what_is_there() {
+    fn variables_point_to_existing_tool_folders() {
         let dir = tempfile::tempdir().unwrap();
         for folder in [".cargo", ".rustup"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_tool_leads_out_of_its_folder() {
+    fn no_part_of_a_tool_is_outside_its_folder() {
         let parts = TOOLS.iter().flat_map(|it| it.parts);
         for part in parts.chain(LAYOUTS.iter().flat_map(|it| it.1)) {
             assert!(!part.is_empty() && !part.starts_with('/') && !part.contains(".."), "{part}");

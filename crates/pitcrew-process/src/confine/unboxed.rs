@@ -1,4 +1,4 @@
-//! Tier T2: the launcher alone, in the machine's own file tree.
+//! Tier T2: only the launcher confines the program, in the machine's own file tree.
 
 use super::{TEMPORARY, Wrapped, launcher};
 use crate::{ConfineSpec, Home, Policy};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A home that is not there. One that is there and may not be read is fatal to some programs.
+/// A home that does not exist. Some programs fail if the home exists but cannot be read.
 const NO_HOME: &str = "/nonexistent";
 
 pub(super) fn wrap(
@@ -29,7 +29,7 @@ pub(super) fn wrap(
     let mut spec = ConfineSpec::unboxed(policy, program, cwd, &ports, &sockets);
     let temporary = policy.home.as_ref().map(|it| it.join(TEMPORARY));
     let is_shared = |path: &OsStr| {
-        // Who is held to a zone has nothing of what is above the checkout.
+        // A program that is limited to a zone cannot use the parent folders of the checkout.
         let is_held = |it: &Path| policy.inner.is_some() && policy.checkout(cwd).starts_with(it);
         let written = policy.write.iter().filter(|it| !is_held(it));
         written.chain(&policy.home).any(|it| Path::new(path).starts_with(it))
@@ -53,7 +53,7 @@ pub(super) fn wrap(
     Ok(Wrapped { argv, env, shared: Vec::new() })
 }
 
-/// The sockets that the environment names, of those that are shared: the way to us.
+/// The shared sockets that the environment names. They connect the program to us.
 fn sockets(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let is_shared = |path: &Path| {
         policy.read.iter().chain(&policy.write).any(|it| path.starts_with(it))
@@ -62,7 +62,7 @@ fn sockets(policy: &Policy, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
     env.iter().map(|it| PathBuf::from(&it.1)).filter(|it| is_shared(it)).collect()
 }
 
-/// What is shared of the user's home is in the private one as well.
+/// Links the shared parts of the user's home into the private home.
 pub(super) fn shown(policy: &Policy, private: PathBuf, user: PathBuf) -> Home {
     let below = |it: &&PathBuf| it.starts_with(&user) && !private.starts_with(it);
     let shown = policy.read.iter().chain(&policy.write).filter(below).cloned().collect();

@@ -1,4 +1,4 @@
-//! The user of a program in its box, and what belongs to that user.
+//! The user of a program in its box, and the files that belong to that user.
 
 use super::{mounts::Mount, roots::is_system};
 use crate::{
@@ -12,17 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An ordinary user has to own the namespaces.
+/// The namespaces must be owned by an ordinary user.
 const AS_USER: &[&str] = &["--unshare-user"];
 
-/// Root without its rights is a trap: tools give files away and fail, and sandboxes within the box may
-/// not be made for it.
+/// Root without capabilities causes problems: tools try to change file owners and fail, and nested
+/// sandboxes may not be created for it.
 const AS_NOBODY: &[&str] = &["--unshare-user", "--uid", "65534", "--gid", "65534"];
 
 const NOBODY: u32 = 65_534;
 
-/// What it takes to become the user of the box, and to go into folders that are that user's alone. The
-/// program has none of it.
+/// The capabilities for switching to the user of the box and for entering that user's private
+/// folders. The program has none of them.
 const SWITCHING: &[&str] = &[
     "--cap-add",
     "CAP_SETUID",
@@ -36,19 +36,19 @@ const SWITCHING: &[&str] = &[
     "CAP_DAC_READ_SEARCH",
 ];
 
-/// To mount `/proc`.
+/// The capability for mounting `/proc`.
 const MOUNTING: &[&str] = &["--cap-add", "CAP_SYS_ADMIN"];
 
-/// Shared memory, which bubblewrap makes with the devices.
+/// Shared memory, which bubblewrap creates with the devices.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The user of a program in its box.
 pub(super) enum User {
     /// Our own user, which is not root.
     Same,
-    /// Root of a container with user ids of its own: an ordinary user outside it.
+    /// Root of a container with separate user ids: an ordinary user outside the container.
     Nobody,
-    /// A user id that owns nothing on the machine, where we are root.
+    /// A user id that owns nothing on the machine. Used if we are root.
     Own,
 }
 
@@ -63,7 +63,7 @@ impl User {
         }
     }
 
-    /// The words for bubblewrap.
+    /// The arguments for bubblewrap.
     pub(super) fn arguments(&self, policy: &Policy) -> Vec<&'static str> {
         let more = if self.mounts_proc(policy) { MOUNTING } else { &[] };
         let words = match self {
@@ -74,8 +74,8 @@ impl User {
         [words, more].concat()
     }
 
-    /// Root's bubblewrap covers a part of the `/proc` that it mounts, and no box within the box could
-    /// mount its own then.
+    /// If root starts bubblewrap, it covers part of the `/proc` that it mounts, so a nested box
+    /// could not mount its own.
     pub(super) fn mounts_proc(&self, policy: &Policy) -> bool {
         matches!(self, Self::Own) && policy.nests
     }
@@ -89,8 +89,8 @@ impl User {
         Accounts::new(env, user, group)
     }
 
-    /// The folders of the box alone that lead to a mount. Root's bubblewrap would make them for root
-    /// alone.
+    /// Returns the folders that exist only in the box and lead to a mount. If root starts
+    /// bubblewrap, it would make them accessible to root only.
     pub(super) fn leads_to(&self, mounts: &[(PathBuf, Mount)]) -> BTreeSet<PathBuf> {
         let mut folders = BTreeSet::new();
         let Self::Own = *self else { return folders };
@@ -103,7 +103,7 @@ impl User {
         folders
     }
 
-    /// The same below a folder that is hidden but for what is mounted in it.
+    /// Likewise, for a hidden folder that contains mounts.
     pub(super) fn leads_below(
         &self,
         hidden: &Path,
@@ -119,14 +119,15 @@ impl User {
         folders
     }
 
-    /// Whom our launcher becomes in the box.
+    /// The user that our launcher switches to in the box.
     pub(super) fn switch(&self, policy: &Policy, mounts: &[(PathBuf, Mount)]) -> Option<BoxUser> {
         let Self::Own = *self else { return None };
         let owned = made_by_the_box(mounts).into_iter().chain([SHARED_MEMORY.into()]).collect();
         Some(BoxUser { id: BOX_ID, owned, mounts_proc: self.mounts_proc(policy) })
     }
 
-    /// Where root's files are to belong to the program. Those of the system stay root's.
+    /// Returns the mounts whose root-owned files must appear to belong to the program. System files
+    /// stay root's.
     pub(super) fn mapping(&self, mounts: &[(PathBuf, Mount)]) -> Option<Mapping> {
         let Self::Own = *self else { return None };
         let mut mapping = Mapping { write: Vec::new(), read: Vec::new() };
@@ -141,7 +142,7 @@ impl User {
     }
 }
 
-/// The nearest mount above a path, and the folders between the two, the lowest first.
+/// Returns the nearest mount above a path and the folders in between, lowest first.
 fn above<'a>(path: &'a Path, mounts: &'a [(PathBuf, Mount)]) -> (Option<&'a Mount>, Vec<&'a Path>) {
     let mut between = Vec::new();
     for folder in path.ancestors().skip(1) {
@@ -153,7 +154,7 @@ fn above<'a>(path: &'a Path, mounts: &'a [(PathBuf, Mount)]) -> (Option<&'a Moun
     (None, between)
 }
 
-/// The empty folders of a box, and those in them that lead to a mount.
+/// Returns the empty folders of a box and the folders in them that lead to a mount.
 fn made_by_the_box(mounts: &[(PathBuf, Mount)]) -> BTreeSet<PathBuf> {
     let mut made = BTreeSet::new();
     for (path, mount) in mounts {
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_box_makes_in_an_empty_folder_is_the_programs() {
+    fn folders_the_box_creates_belong_to_the_program() {
         let mounts = [
             ("/people/ada", Mount::Empty),
             ("/people/ada/.cargo/bin", Mount::ReadOnly),

@@ -1,7 +1,7 @@
-//! The body of one request over plain HTTP: exactly its bytes are forwarded, and nothing after them.
+//! The body of one request over plain HTTP: exactly this body is forwarded, and nothing after it.
 //!
-//! A body in chunks is written anew, without extensions and trailers, so that the next reader finds
-//! its end where it was found here.
+//! A chunked body is re-encoded without extensions and trailers, so that the next reader finds the
+//! same end.
 
 use std::{
     io,
@@ -9,22 +9,22 @@ use std::{
 };
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The line before a chunk, or a trailer.
+/// The length of a chunk header or a trailer.
 const LINE_BYTES_MAX: u64 = 4 * 1_024;
-/// More trailers are no request of a tool.
+/// No tool sends more trailers than this.
 const TRAILERS_MAX: usize = 100;
 
-/// How long the body of a request is.
+/// The framing of a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     Bytes(u64),
-    /// Each chunk says its own length.
+    /// Each chunk has its own length.
     Chunked,
 }
 
 impl Body {
-    /// Reads how the body is framed, of the values of `Content-Length` and `Transfer-Encoding`.
-    /// Nothing where that could be read in two ways.
+    /// Reads the framing from the values of `Content-Length` and `Transfer-Encoding`. Returns
+    /// nothing if they are ambiguous.
     pub(super) fn framed(length: Option<&str>, encoding: Option<&str>) -> Option<Self> {
         match (length, encoding) {
             (None, None) => Some(Self::Bytes(0)),
@@ -39,7 +39,7 @@ impl Body {
         }
     }
 
-    /// Moves the body and counts its bytes. Fails where it is cut off, or no body.
+    /// Forwards the body and counts its bytes. Fails if the body is cut off or malformed.
     pub(super) async fn forward(
         self,
         from: &mut (impl AsyncBufRead + Unpin),
@@ -83,7 +83,7 @@ async fn move_bytes(
         }
         let moved = usize::try_from(left).map_or(bytes.len(), |it| it.min(bytes.len()));
         to.write_all(&bytes[..moved]).await?;
-        // A server may answer before it has all of it.
+        // A server may respond before it has received the whole body.
         to.flush().await?;
         from.consume(moved);
         left -= moved as u64;
@@ -101,7 +101,7 @@ async fn skip_trailers(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()>
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// A line without its end.
+/// Reads a line without its line end.
 async fn line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     from.take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await?;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What goes on of these bytes, and what is left; nothing where it is no body.
+    /// Returns the forwarded bytes and the remaining ones, or nothing if the body is malformed.
     fn forwarded(body: Body, bytes: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_ends_where_it_said() {
+    fn body_ends_at_its_declared_length() {
         let after = |body, bytes: &str| {
             let (to, left) = forwarded(body, bytes.as_bytes())?;
             Some((String::from_utf8(to).unwrap(), String::from_utf8(left).unwrap()))
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_read_in_one_way() {
+    fn ambiguous_length_is_rejected() {
         assert_eq!(Body::framed(None, None), Some(Body::Bytes(0)));
         assert_eq!(Body::framed(Some("12"), None), Some(Body::Bytes(12)));
         assert_eq!(Body::framed(None, Some("Chunked")), Some(Body::Chunked));
@@ -173,9 +173,9 @@ mod tests {
     }
 
     proptest! {
-        /// What goes on is one body, whatever was written.
+        /// The forwarded bytes are exactly one body, whatever the input.
         #[test]
-        fn what_goes_on_ends_at_its_own_end(bytes in "[0-9a-c\r\n;x]{0,60}") {
+        fn forwarded_body_ends_at_its_own_end(bytes in "[0-9a-c\r\n;x]{0,60}") {
             if let Some((to, _)) = forwarded(Body::Chunked, bytes.as_bytes()) {
                 prop_assert_eq!(forwarded(Body::Chunked, &to), Some((to, Vec::new())));
             }

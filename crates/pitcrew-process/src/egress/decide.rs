@@ -1,5 +1,5 @@
-//! Decides whether a destination may be reached, and at which addresses. Resolves its name once; never
-//! dials.
+//! Decides whether a destination may be reached, and at which addresses. Resolves its name once and
+//! never dials.
 
 use super::{
     network::Network,
@@ -11,12 +11,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// `rule` let it pass. Only these addresses were looked at, so only these may be dialled.
+    /// Allowed by `rule`. Only these addresses were checked, so only these may be dialled.
     Dial {
         addresses: Vec<SocketAddr>,
         rule: String,
     },
-    /// Allowed, but there is nothing to dial.
+    /// Allowed, but there is no address to dial.
     Nowhere {
         rule: String,
         reason: String,
@@ -54,7 +54,7 @@ pub(super) async fn decide(network: &impl Network, allowed: &Allowed, place: &Pl
     sift(&found, &network.own(), may_be_private, place.port, rule)
 }
 
-/// A port of our loopback that the user gave to the box.
+/// Matches a port of our loopback that the user forwards to the box.
 fn forward(allowed: &Allowed, place: &Place) -> Option<Verdict> {
     let (v4, v6): (IpAddr, IpAddr) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
     let is_loopback = match &place.host {
@@ -68,7 +68,7 @@ fn forward(allowed: &Allowed, place: &Place) -> Option<Verdict> {
     })
 }
 
-/// Leaves the addresses that may be dialled.
+/// Keeps the addresses that may be dialled.
 fn sift(
     found: &[IpAddr],
     own: &[IpAddr],
@@ -104,7 +104,7 @@ mod tests {
     use std::{collections::BTreeMap, io};
     use tokio::net::TcpStream;
 
-    /// A network with these names.
+    /// A network that resolves these names.
     struct Names(BTreeMap<&'static str, Vec<&'static str>>);
 
     impl Network for Names {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_name_is_dialled_at_its_addresses() {
+    fn allowed_name_is_dialled_at_its_addresses() {
         assert_eq!(
             decision("pkg.example:443"),
             "rule *.example: [203.0.113.7:443, [2001:db8::7]:443]"
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_on_the_list_is_not_even_resolved() {
+    fn unlisted_name_is_not_resolved() {
         assert_eq!(decision("evil.test:443"), "refused: it is not on the allow-list");
         let port = "refused: the host is on the allow-list, this port of it is not";
         assert_eq!(decision("pkg.example:22"), port);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_inside_is_refused_whatever_list_it_is_on() {
+    fn name_that_resolves_to_an_internal_address_is_refused() {
         let loopback = "refused: it leads to 127.0.0.1, an address of this machine's loopback";
         assert_eq!(decision("rebound.example:443"), loopback);
         let metadata = "refused: it leads to 169.254.169.254, the address of a cloud's metadata";
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_may_name_a_host_of_a_private_network_but_no_crowd_of_them() {
+    fn only_exact_names_may_be_in_a_private_network() {
         assert_eq!(decision("ours.example:443"), "rule *.example: [10.0.0.5:443]");
         assert_eq!(decision("10.0.0.7:81"), "rule 10.0.0.7:81: [10.0.0.7:81]");
         assert!(decision("a.wide.example:443").starts_with("refused: it leads to 10.0.0.5"));
@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_reached_by_a_forward_only() {
+    fn loopback_is_reached_by_a_forward_only() {
         for name in ["127.0.0.1:5432", "localhost:5432", "[::1]:5432"] {
             assert_eq!(decision(name), "forward 5432: [127.0.0.1:5432, [::1]:5432]", "{name}");
         }
         assert_eq!(decision("127.0.0.1:5433"), "refused: it is not on the allow-list");
         assert_eq!(decision("127.0.0.2:5432"), "refused: it is not on the allow-list");
-        // The user wrote it into the list of hosts, which is not how ports are opened.
+        // The user listed it as a host, but only forwarded ports open the loopback.
         let loopback = "refused: it leads to 127.0.0.1, an address of this machine's loopback";
         assert_eq!(decision("localhost:80"), loopback);
     }

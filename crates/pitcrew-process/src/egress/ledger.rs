@@ -1,5 +1,5 @@
-//! The record of decisions: one line for a place and a verdict, and at most one a minute for more of
-//! the same, so that a program in a loop fills no disk.
+//! The record of decisions: one line for each destination and verdict, then at most one line a
+//! minute for repetitions. So a program in a loop cannot fill the disk.
 
 use serde::{Deserialize, Serialize};
 use std::{
@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two lines about the same.
+/// The minimum time between two lines about the same decision.
 pub(super) const QUIET: Duration = Duration::from_mins(1);
-/// Destinations with a line of their own; more share one line.
+/// Destinations with a separate line; all others share one line.
 const PLACES_MAX: usize = 512;
-/// What stands for the places beyond.
+/// The name of the shared line.
 const MORE: &str = "(more)";
 
 /// One line of `egress.ndjson`.
@@ -27,16 +27,16 @@ pub struct EgressLine {
     pub host: String,
     pub port: u16,
     pub allowed: bool,
-    /// The rule that let it pass, or why it did not.
+    /// The rule that allowed the request, or the reason for the refusal.
     pub reason: String,
-    /// Requests since the last line about this place. None: only bytes are reported.
+    /// Requests since the last line about this destination. Zero if the line reports only bytes.
     pub count: u32,
-    /// Bytes out of the box since the last line about this place.
+    /// Bytes sent from the box since the last line about this destination.
     pub bytes_up: u64,
     pub bytes_down: u64,
 }
 
-/// Where the decisions for an attempt's folder are written down.
+/// The path of the record of decisions in an attempt's folder.
 pub fn ledger_path(dir: &Path) -> PathBuf {
     dir.join("egress.ndjson")
 }
@@ -70,8 +70,8 @@ impl Ledger {
         Ok(Self(Mutex::new(Books { file, accounts: BTreeMap::new() })))
     }
 
-    /// Writes a decision down, or counts it where the same was written a moment ago. What cannot be
-    /// written down must not be done.
+    /// Records a decision, or only counts it if the same one was recorded recently. The caller must
+    /// not act on a decision that cannot be recorded.
     pub(super) fn decided(&self, mut key: Key, reason: &str) -> io::Result<Key> {
         let mut books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -105,7 +105,7 @@ impl Ledger {
         Ok(key)
     }
 
-    /// Bytes that went through after a decision.
+    /// Counts the bytes that were forwarded after a decision.
     pub(super) fn moved(&self, key: &Key, bytes_up: u64, bytes_down: u64) {
         let mut books = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(account) = books.accounts.get_mut(key) {
@@ -114,7 +114,7 @@ impl Ledger {
         }
     }
 
-    /// Writes what was only counted so far.
+    /// Writes the counts that have not been written yet.
     pub(super) fn flush(&self) -> io::Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).flush(Instant::now())
     }
@@ -159,7 +159,7 @@ impl Account {
     }
 }
 
-/// In one piece: others append to the same file.
+/// Writes the line in one call, because other processes append to the same file.
 fn append(file: &mut File, line: &EgressLine) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line).expect("a line is plain data");
     bytes.push(b'\n');
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_decision_is_written_once_and_counted_then() {
+    fn repeated_decision_is_written_once_and_then_counted() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(dir.path()).unwrap();
         for _ in 0..3 {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_names_is_told_in_few_lines() {
+    fn many_names_are_written_in_few_lines() {
         let dir = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(dir.path()).unwrap();
         for number in 0..10 * PLACES_MAX {

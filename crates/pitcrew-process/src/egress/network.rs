@@ -9,13 +9,13 @@ use std::{
 };
 use tokio::{net::TcpStream, time::timeout};
 
-/// How long one address of a name is tried.
+/// The timeout for dialling one address.
 const DIAL_MS_MAX: u64 = 10_000;
 const RESOLVE_MS_MAX: u64 = 20_000;
-/// Behind a company's proxy public names often do not resolve, and the resolver is slow to say so.
+/// Behind a company's proxy, public names often do not resolve, and the resolver fails slowly.
 const RESOLVE_BEHIND_PROXY_MS_MAX: u64 = 2_000;
 
-/// What names mean and where connections lead.
+/// Name resolution and dialling.
 pub(super) trait Network: Send + Sync + 'static {
     fn resolve(&self, name: &str) -> impl Future<Output = io::Result<Vec<IpAddr>>> + Send;
     fn dial(&self, address: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> + Send;

@@ -1,4 +1,5 @@
-//! The parent's side of an egress process: it starts before the program in the box and ends after it.
+//! The parent's side of an egress process, which starts before the program in the box and ends
+//! after it.
 
 use super::{EgressSpec, Listen, Socket, serve::USER};
 use crate::{
@@ -28,13 +29,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long it may take to write down what it has counted.
+/// How long the process may take to write its remaining counts.
 const END_MS_MAX: u64 = 2_000;
 
-/// A running egress process. Ends with this, also when we are killed.
+/// A running egress process. It ends when this is dropped, and also if we are killed.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    /// The process that starts it.
+    /// The thread that starts the process.
     starting: Option<JoinHandle<io::Result<Started>>>,
     /// The process ends when this is closed.
     lifeline: Option<UnixStream>,
@@ -49,10 +50,10 @@ struct Started {
 }
 
 impl Outlet {
-    /// Starts an egress process where the policy asks for one and names none that runs, and says in
-    /// the policy where it is.
+    /// Starts an egress process if the policy needs one and does not name a running one, and sets
+    /// its address in the policy.
     ///
-    /// Without confinement there is none: who can go around it learns nothing from it.
+    /// Without confinement none is started, because a program could bypass it.
     pub(crate) fn open(policy: &Policy) -> io::Result<(Option<Self>, Policy)> {
         let mut policy = policy.clone();
         let (Net::Proxy(egress @ Egress { at: None, .. }), Tier::T2 | Tier::T3) =
@@ -66,7 +67,7 @@ impl Outlet {
             ));
         };
         let token = token()?;
-        // Others may be in the same folder.
+        // Other egress processes may use the same folder.
         let name = format!("egress-{}", marker::own());
         let listen = match policy.tier {
             Tier::T1 | Tier::T3 => Listen::Socket(format!("{name}.sock")),
@@ -80,7 +81,7 @@ impl Outlet {
             forward: egress.forward.clone(),
             upstream: egress.upstream.clone(),
         };
-        // What it could not read, it could not say.
+        // The process has no way to report that its configuration is invalid, so check it here.
         spec.allowed()?;
         let (outlet, port) = Self::start(program, &spec, &format!("{name}.json"))?;
         egress.at = match (&spec.listen, port) {
@@ -95,9 +96,9 @@ impl Outlet {
         Ok((Some(outlet), policy))
     }
 
-    /// Starts `program egress SPEC` and does not wait for it, not even until it is another program:
-    /// a program that connects meanwhile waits on the listening socket, which we have opened. If the process
-    /// cannot be started, connections fail.
+    /// Starts `program egress SPEC` without waiting, not even until `exec`. A program that connects
+    /// in the meantime waits on the listening socket, which is open already. If the process cannot
+    /// be started, connections fail.
     fn start(program: &Path, spec: &EgressSpec, name: &str) -> io::Result<(Self, Option<u16>)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&spec.dir)?;
         let path = spec.dir.join(name);
@@ -119,7 +120,7 @@ impl Outlet {
     }
 }
 
-/// What it listens on, and the number of the port.
+/// Opens the listening socket, and returns its port number if it has one.
 fn open(spec: &EgressSpec) -> io::Result<(OwnedFd, Option<u16>)> {
     match &spec.listen {
         Listen::Socket(name) => {
@@ -127,7 +128,7 @@ fn open(spec: &EgressSpec) -> io::Result<(OwnedFd, Option<u16>)> {
             let listener =
                 socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             bind(&listener, &SocketAddrUnix::new(&Socket::at(&path)?.path)?)?;
-            // No connection is possible before `listen`, and then only for our user.
+            // No connection is possible before `listen`, and afterwards only for our user.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
             listen(&listener, 16)?;
             Ok((listener, None))
@@ -141,7 +142,7 @@ fn open(spec: &EgressSpec) -> io::Result<(OwnedFd, Option<u16>)> {
 }
 
 impl Drop for Outlet {
-    /// Lets it write down what it has counted, and proves that it is gone.
+    /// Lets the process write its remaining counts, and makes sure that it has ended.
     fn drop(&mut self) {
         self.lifeline = None;
         let started = self.starting.take().and_then(|it| it.join().ok());
@@ -160,9 +161,9 @@ impl Started {
             poll::wait(&[exit], Some(until)).is_ok_and(|it| it[0])
         };
         while !is_over() && Instant::now() < until {}
-        // Of one that has ended nothing is left to be signalled.
+        // The signal has no effect if the process has ended.
         pidfd_send_signal(&self.exit, Signal::KILL).ok();
-        // A caller that waits for every child may have waited for this one already.
+        // A caller that waits for any child may have waited for this one already.
         self.child.wait().ok();
     }
 }
@@ -172,7 +173,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
-/// A secret for one run.
+/// Returns a secret for one run.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

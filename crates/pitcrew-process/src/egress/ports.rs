@@ -1,8 +1,8 @@
-//! Ports of a box's own loopback that are answered outside it.
+//! Ports on the loopback of a box that are served outside the box.
 //!
-//! Our launcher opens them within the box, before there is a program, and hands them out by the
-//! socket that is mounted there. So nothing of ours has to run in the box, and the way out is open
-//! when the program begins.
+//! Our launcher opens them inside the box before the program starts, and passes them through the
+//! socket that is mounted there. So none of our processes has to run in the box, and the network is
+//! available when the program starts.
 
 use super::Socket;
 use rustix::net::{
@@ -26,28 +26,28 @@ use tokio::{
     time::timeout,
 };
 
-/// The process outside begins before the box does, so it answers at once.
+/// The process outside starts before the box, so it responds at once.
 const ANSWER_MS_MAX: u64 = 30_000;
-/// What is said when all of them were taken.
+/// The response if all ports were accepted.
 const TAKEN: [u8; 1] = [1];
 
-/// What leads to the network from within a box.
+/// The route from inside a box to the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WayOut {
     /// The socket of the egress process.
     pub socket: PathBuf,
-    /// Ports of the machine's loopback that are to be found under the same number in the box.
+    /// Ports of the machine's loopback that have the same number in the box.
     pub forward: Vec<u16>,
 }
 
 /// A port that programs in a box connect to.
 pub(super) struct Port {
     pub(super) listener: TcpListener,
-    /// The port of the machine that it stands for; the proxy's where absent.
+    /// The port of the machine that it is forwarded to. Absent for the port of the proxy.
     pub(super) forward: Option<u16>,
 }
 
-/// Opens the ports here and hands them out. Tells at which port of the loopback the proxy is.
+/// Opens the ports and passes them on. Returns the loopback port of the proxy.
 pub fn lead_out(way: &WayOut) -> io::Result<u16> {
     let mut ports = Vec::new();
     for number in &way.forward {
@@ -56,12 +56,13 @@ pub fn lead_out(way: &WayOut) -> io::Result<u16> {
             io::Error::other(format!("port {number} of the box cannot be forwarded: {error}"))
         })?;
         ports.push(Port { listener, forward: Some(*number) });
-        // Some look for `localhost` here first; where there is no IPv6 they go on.
+        // Some programs try this address first for `localhost`. Without IPv6, they try the next
+        // one.
         if let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, *number)) {
             ports.push(Port { listener, forward: Some(*number) });
         }
     }
-    // Last: whatever port it is given is then none of those.
+    // Opened last, so that its number differs from the forwarded ports.
     let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = proxy.local_addr()?.port();
     ports.push(Port { listener: proxy, forward: None });
@@ -85,7 +86,7 @@ fn give(stream: &UnixStream, port: &Port) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes what is handed out, all of it or nothing, and says so.
+/// Accepts the passed ports, all or none, and confirms it.
 pub(super) async fn take(
     mut stream: tokio::net::UnixStream,
     ports_max: usize,

@@ -1,4 +1,4 @@
-//! Addresses that no program in a box may reach, whatever name led there.
+//! Addresses that no program in a box may reach, under any name.
 
 use std::{
     fs::File,
@@ -6,7 +6,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
 };
 
-/// What is wrong with an address.
+/// Why an address is off limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum OffLimits {
     #[error("no address of a machine")]
@@ -25,7 +25,7 @@ pub(super) enum OffLimits {
     Embedded,
 }
 
-/// Cloud metadata services, which give the machine's credentials to any program on it.
+/// Cloud metadata services, which return the machine's credentials to any program on it.
 const METADATA: &[IpAddr] = &[
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
@@ -36,7 +36,7 @@ const METADATA: &[IpAddr] = &[
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// What is wrong with `address`, seen from a machine that has the addresses `own`.
+/// Returns why `address` is off limits for a machine that has the addresses `own`.
 pub(super) fn off_limits(address: IpAddr, own: &[IpAddr]) -> Option<OffLimits> {
     if METADATA.contains(&address) {
         return Some(OffLimits::Metadata);
@@ -46,7 +46,7 @@ pub(super) fn off_limits(address: IpAddr, own: &[IpAddr]) -> Option<OffLimits> {
         IpAddr::V6(address) => of_v6(address, own),
     };
     match wrong {
-        // One's own address in a private network is one's own first.
+        // An address of this machine in a private network counts as own, not as private.
         None | Some(OffLimits::Private) if own.contains(&address) => Some(OffLimits::Own),
         wrong => wrong,
     }
@@ -76,7 +76,7 @@ fn of_v6(address: Ipv6Addr, own: &[IpAddr]) -> Option<OffLimits> {
         return Some(OffLimits::NoMachine);
     }
     match parts {
-        // A network that has only IPv6 reaches the rest in this way.
+        // An IPv6-only network reaches IPv4 addresses through this prefix (NAT64).
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             let [[a, b], [c, d]] = [high.to_be_bytes(), low.to_be_bytes()];
             off_limits(Ipv4Addr::new(a, b, c, d).into(), own)
@@ -94,11 +94,10 @@ fn of_v6(address: Ipv6Addr, own: &[IpAddr]) -> Option<OffLimits> {
     }
 }
 
-/// The system's tables are longer than this on routers only, and our own addresses are found in
-/// another way then.
+/// Only routers have longer tables. Own addresses are then found by `is_local`.
 const TABLE_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
-/// The addresses of this machine, as far as the system tells.
+/// Returns the addresses of this machine that the system lists.
 pub(super) fn own_addresses() -> Vec<IpAddr> {
     let read = |path| {
         let mut text = String::new();
@@ -109,7 +108,7 @@ pub(super) fn own_addresses() -> Vec<IpAddr> {
     v4.chain(local_v6(&read("/proc/net/if_inet6")).into_iter().map(IpAddr::V6)).collect()
 }
 
-/// In the table of routes a line `|-- ADDRESS` is followed by lines that say what is there.
+/// In the routing table, a line `|-- ADDRESS` is followed by lines that describe the address.
 fn local_v4(table: &str) -> Vec<Ipv4Addr> {
     let mut last: Option<Ipv4Addr> = None;
     let mut found = Vec::new();
@@ -130,7 +129,7 @@ fn local_v6(table: &str) -> Vec<Ipv6Addr> {
     first.filter_map(|it| u128::from_str_radix(it, 16).ok()).map(Ipv6Addr::from).collect()
 }
 
-/// Whether the system would reach `address` without leaving this machine. Nothing is sent.
+/// Whether the system would reach `address` without leaving this machine. Sends nothing.
 pub(super) fn is_local(address: IpAddr) -> bool {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_is_off_limits_and_the_rest_is_not() {
+    fn internal_addresses_are_off_limits() {
         for (address, expected) in [
             ("127.0.0.1", OffLimits::Loopback),
             ("127.255.3.4", OffLimits::Loopback),
@@ -201,9 +200,13 @@ mod tests {
     }
 
     proptest! {
-        /// However an address of the loopback is written into one of IPv6, it is not reached.
+        /// A loopback address is refused in every IPv6 notation.
         #[test]
-        fn no_spelling_of_an_inner_address_is_let_through(b in any::<u8>(), c in any::<u8>(), d in any::<u8>()) {
+        fn every_notation_of_the_loopback_is_refused(
+            b in any::<u8>(),
+            c in any::<u8>(),
+            d in any::<u8>(),
+        ) {
             let inner = Ipv4Addr::new(127, b, c, d);
             let [high, low] = [u16::from_be_bytes([127, b]), u16::from_be_bytes([c, d])];
             let spellings: [IpAddr; 5] = [
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_of_the_system_are_understood() {
+    fn system_tables_are_parsed() {
         let table = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 0.0.0.0\n        /0 universe UNICAST\n     \
             |-- 192.168.7.5\n        /32 host LOCAL\n     |-- 192.168.7.255\n        /32 link BROADCAST\n     \
             |-- 192.168.7.5\n        /32 host LOCAL\n";
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_is_an_address_of_this_machine() {
+    fn loopback_is_an_address_of_this_machine() {
         assert!(own_addresses().contains(&Ipv4Addr::LOCALHOST.into()));
         assert!(is_local(Ipv4Addr::LOCALHOST.into()));
     }

@@ -1,4 +1,4 @@
-//! What a program asks a proxy for: the head of one request, read strictly and within limits.
+//! Requests to the proxy: the head of one request, parsed strictly and within limits.
 
 use super::body::Body;
 use pitcrew_model::Place;
@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1_024;
 const HEADERS_MAX: usize = 100;
 
-/// Headers that are for us and go no further, and those that we set ourselves.
+/// Headers that are meant for the proxy and are not forwarded, and those that the proxy sets
+/// itself.
 const NOT_PASSED_ON: &[&str] = &[
     "connection",
     "host",
@@ -23,19 +24,19 @@ const NOT_PASSED_ON: &[&str] = &[
 pub(super) struct Request {
     pub(super) place: Place,
     pub(super) wish: Wish,
-    /// What stands behind `Proxy-Authorization: Basic`.
+    /// The value after `Proxy-Authorization: Basic`.
     pub(super) credentials: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Bytes in both directions, whatever they are.
+    /// Raw bytes in both directions.
     Tunnel,
-    /// One request over plain HTTP, as it is sent on.
+    /// One request over plain HTTP, in the form in which it is forwarded.
     Pass { head: String, body: Body },
 }
 
-/// Why a head cannot be read.
+/// Why a head cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct BadRequest(String);
@@ -44,13 +45,13 @@ fn bad<T>(reason: impl Into<String>) -> Result<T, BadRequest> {
     Err(BadRequest(reason.into()))
 }
 
-/// Where the head ends, once it is there whole.
+/// Returns the end of the head if it has arrived completely.
 pub(super) fn head_end(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|it| it == b"\r\n\r\n").map(|it| it + 4)
 }
 
 impl Request {
-    /// Reads a head, with the empty line at its end.
+    /// Parses a head, including the empty line at its end.
     pub(super) fn parse(head: &[u8]) -> Result<Self, BadRequest> {
         let Ok(head) = str::from_utf8(head) else { return bad("the head is no text") };
         let Some(head) = head.strip_suffix("\r\n\r\n") else { return bad("the head has no end") };
@@ -88,7 +89,7 @@ fn is_token(text: &str) -> bool {
 fn headers<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<(String, &'a str)>, BadRequest> {
     let mut headers = Vec::new();
     for line in lines {
-        // A name that ends with a space, or a line that goes on, is how heads are smuggled.
+        // Names that end with a space and folded lines are used to smuggle headers.
         let Some((name, value)) = line.split_once(':').filter(|(name, _)| is_token(name)) else {
             return bad("a header has no name");
         };
@@ -106,7 +107,7 @@ fn credentials(headers: &[(String, &str)]) -> Option<String> {
     scheme.eq_ignore_ascii_case("basic").then(|| rest.trim().to_owned())
 }
 
-/// `http://place/path` in two.
+/// Splits `http://place/path`.
 fn absolute(target: &str) -> Result<(Place, &str), BadRequest> {
     let scheme = target.get(..7).filter(|it| it.eq_ignore_ascii_case("http://"));
     let Some(rest) = scheme.map(|it| &target[it.len()..]) else {
@@ -120,7 +121,7 @@ fn absolute(target: &str) -> Result<(Place, &str), BadRequest> {
     }
 }
 
-/// How the body is framed, where that and the host can be read in one way only.
+/// Returns the framing of the body. Fails if the framing or the host is ambiguous.
 fn body(headers: &[(String, &str)]) -> Result<Body, BadRequest> {
     let said = |wanted: &'static str| headers.iter().filter(move |(name, _)| name == wanted);
     let value = |wanted| said(wanted).next().map(|(_, value)| *value);
@@ -132,7 +133,7 @@ fn body(headers: &[(String, &str)]) -> Result<Body, BadRequest> {
     body.map_or_else(|| bad("the length of the body cannot be read"), Ok)
 }
 
-/// The head of the one request that goes to the server, which closes the connection after it.
+/// Builds the head of the one request for the server, which closes the connection after it.
 fn passed_on(method: &str, place: &Place, path: &str, headers: &[(String, &str)]) -> String {
     let slash = if path.starts_with('/') { "" } else { "/" };
     let path = path.split('#').next().unwrap_or_default();
@@ -146,7 +147,7 @@ fn passed_on(method: &str, place: &Place, path: &str, headers: &[(String, &str)]
         .map(|it| it.trim().to_ascii_lowercase())
         .collect();
     let is_passed = |name: &String| {
-        // What frames the body stays, whatever the client says of the connection.
+        // Headers that frame the body are kept, whatever the `Connection` header lists.
         let is_frame = name == "content-length" || name == "transfer-encoding";
         is_frame || !(NOT_PASSED_ON.contains(&name.as_str()) || named.contains(name))
     };
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tunnel_is_asked_for_by_place() {
+    fn tunnel_request_names_a_destination() {
         let head =
             "CONNECT A.example:443 HTTP/1.1\nHost: b.example\nproxy-authorization: Basic eA==\n\n";
         let request = parse(head).unwrap();
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_goes_on_to_the_place_in_its_address_and_nowhere_else() {
+    fn plain_request_goes_to_the_host_of_its_address() {
         let head = "GET http://a.example:8080/x?y#z HTTP/1.1\nHost: b.example\nConnection: close, X-Mine\n\
             X-Mine: 1\nAccept: */*\nProxy-Authorization: Basic eA==\nContent-Length: 2\n\n";
         let Request { place, wish, .. } = parse(head).unwrap();
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_a_path_means_the_root() {
+    fn address_without_a_path_means_the_root() {
         let Wish::Pass { head, .. } = parse("GET http://a.example?q HTTP/1.0\n\n").unwrap().wish
         else {
             panic!("no request to pass on");
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_could_be_read_in_two_ways_are_refused() {
+    fn ambiguous_heads_are_refused() {
         for head in [
             "GET / HTTP/1.1\nHost: a.example\n\n",
             "GET https://a.example/ HTTP/1.1\n\n",
@@ -217,21 +218,21 @@ mod tests {
         ] {
             assert!(parse(head).is_err(), "{head:?}");
         }
-        // A lone line feed is no end of a line.
+        // A single line feed does not end a line.
         assert!(Request::parse(b"GET http://a.example/ HTTP/1.1\nX: 1\r\n\r\n").is_err());
         assert!(Request::parse(b"CONNECT a.example:443 HTTP/1.1\r\n").is_err());
     }
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
             Request::parse(&bytes).ok();
             head_end(&bytes);
         }
 
-        /// What is sent on is read again as one request to the same place, so nothing was smuggled.
+        /// A forwarded head parses as one request to the same destination, so nothing was smuggled.
         #[test]
-        fn what_is_passed_on_has_one_head(
+        fn forwarded_request_has_one_head(
             path in "[ -~]{0,40}",
             name in "[ -~]{1,20}",
             value in "[\\t -~\\r\\n]{0,40}",
@@ -247,7 +248,7 @@ mod tests {
         }
 
         #[test]
-        fn a_place_is_read_as_it_is_shown(host in "[a-zA-Z0-9.-]{1,30}", port in 1_u16..) {
+        fn displayed_destination_parses_back(host in "[a-zA-Z0-9.-]{1,30}", port in 1_u16..) {
             let head = format!("CONNECT {host}:{port} HTTP/1.1\r\n\r\n");
             if let Ok(request) = Request::parse(head.as_bytes()) {
                 prop_assert_eq!(request.place.port, port);

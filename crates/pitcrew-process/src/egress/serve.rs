@@ -1,4 +1,4 @@
-//! The process itself: listens and serves until the other end of its standard output is closed.
+//! The egress process: listens and serves until the other end of its standard output is closed.
 
 use super::{
     EgressSpec, Listen,
@@ -18,17 +18,17 @@ use tokio::{
     time::MissedTickBehavior,
 };
 
-/// Connections at the same time. More than that is no build.
+/// Concurrent connections. No build needs more.
 const VISITS_MAX: usize = 512;
 
-/// Files that are open for each of them, and at most for everything else.
+/// Open files for each connection, and the most for everything else.
 const VISIT_FILES: usize = 2;
 const OTHER_FILES: usize = 256;
 
-/// Boxes at the same time that one process is the way out of.
+/// Boxes that one process serves at the same time.
 const BOXES_MAX: usize = 64;
 
-/// After a connection that could not be taken: perhaps there is no room for any.
+/// Wait after a failed `accept`, which may have failed for lack of resources.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The body of `pitcrew egress SPEC`; `spec` is a file.
@@ -37,18 +37,19 @@ pub(crate) fn egress_main(spec: &Path) -> ExitCode {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(16).build()?;
         let result = runtime.block_on(serve(&spec));
-        // A resolver that hangs is not waited for.
+        // Does not wait for a resolver that hangs.
         runtime.shutdown_background();
         result
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // There is no one to report to. Without this process a box has no network, and reports that.
+        // There is no caller to report to. A box without this process has no network and reports
+        // that.
         Err(_) => ExitCode::FAILURE,
     }
 }
 
-/// The file is for our start only.
+/// Reads the configuration and removes the file, which is only needed at the start.
 fn read(spec: &Path) -> io::Result<EgressSpec> {
     let text = fs::read(spec)?;
     fs::remove_file(spec).ok();
@@ -56,18 +57,18 @@ fn read(spec: &Path) -> io::Result<EgressSpec> {
         .map_err(|error| io::Error::other(format!("bad `{}`: {error}", spec.display())))
 }
 
-/// What all ports lead to.
+/// The state that all ports share.
 struct House {
     door: Door<Internet>,
-    /// For each connection.
+    /// One permit for each connection.
     room: Arc<Semaphore>,
-    /// Ports that one box has at most: of each that is forwarded two, and that of the proxy.
+    /// The most ports that one box may have: two for each forwarded port, and one for the proxy.
     ports_max: usize,
 }
 
 impl House {
-    /// Takes ports from boxes, from each before it has a program. A program that gives some of its own
-    /// is answered there as at any other.
+    /// Accepts ports from boxes. Each box sends them before its program starts. A port that a
+    /// program opens and sends itself is served like any other.
     async fn welcome(self: Arc<Self>, listener: UnixListener) {
         let mut boxes = JoinSet::new();
         loop {
@@ -124,7 +125,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     let line: std::os::unix::net::UnixStream = io::stdout().as_fd().try_clone_to_owned()?.into();
     line.set_nonblocking(true)?;
     let mut lifeline = UnixStream::from_std(line)?;
-    // Ending the programs of a box signals this process too; it stays until they are gone.
+    // Ending the programs of a box signals this process too, but it must run until they have ended.
     let _asked: Signal = signal(SignalKind::terminate())?;
     let credentials = match &spec.listen {
         Listen::Socket(_) => None,
@@ -160,7 +161,7 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
                     break;
                 }
             }
-            // What cannot be written now is tried again.
+            // Counts that cannot be written now are written later.
             _ = minute.tick() => drop(house.door.ledger.flush()),
         }
     }
@@ -171,7 +172,8 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     house.door.ledger.flush()
 }
 
-/// As many connections as there can be files for. We start no program that would inherit the limit.
+/// Returns how many connections the file limit allows. This process starts no program that would
+/// inherit the raised limit.
 fn visits_max() -> usize {
     let wanted = VISITS_MAX * VISIT_FILES + OTHER_FILES;
     let mut limit = getrlimit(Resource::Nofile);
@@ -185,7 +187,7 @@ fn visits_max() -> usize {
     (now.saturating_sub(OTHER_FILES) / VISIT_FILES).max(16)
 }
 
-/// The user of the credentials; the secret is the password.
+/// The user name of the credentials; the secret is the password.
 pub(super) const USER: &str = "pitcrew";
 
 pub(super) fn base64(bytes: &[u8]) -> String {
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_written_as_clients_write_them() {
+    fn credentials_are_encoded_as_clients_encode_them() {
         for (plain, coded) in
             [("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("pitcrew:x", "cGl0Y3Jldzp4")]
         {

@@ -1,4 +1,4 @@
-//! The configuration of an egress process, and where it listens.
+//! The configuration of an egress process, including where it listens.
 
 use super::Upstream;
 use pitcrew_model::HostPattern;
@@ -10,33 +10,33 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What may be reached from one box, and how the box reaches us.
+/// Which destinations one box may reach, and how the box connects to this process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EgressSpec {
-    /// The attempt's folder: the socket and the record of decisions. Absolute.
+    /// The attempt's folder, with the socket and the record of decisions. Absolute.
     pub dir: PathBuf,
     pub listen: Listen,
-    /// Patterns: `host`, `*.suffix`, either with `:port`.
+    /// Patterns: `host` or `*.suffix`, each optionally with `:port`.
     pub allow: Vec<String>,
-    /// Those of them that the user wrote: what they name exactly may be in a private network.
+    /// The patterns that the user wrote: hosts that they name exactly may be in a private network.
     pub private: Vec<String>,
     /// Ports of this machine's loopback.
     pub forward: Vec<u16>,
-    /// How this machine itself reaches the network, where it does so by a proxy.
+    /// The proxies that this machine itself uses, if any.
     pub upstream: Upstream,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Listen {
-    /// On ports that are handed over by a socket of this name in the folder, which only we and the
-    /// box can open.
+    /// On ports that are passed through a socket of this name in the folder, which only this
+    /// process and the box can open.
     Socket(String),
-    /// On a free port of the loopback. Everybody on the machine can connect, so a secret is asked for.
+    /// On a free loopback port. Any user of the machine can connect, so a secret is required.
     Port { token: String },
 }
 
-/// The allow-list as it is used.
+/// The allow-list in parsed form.
 pub(super) struct Allowed {
     pub(super) patterns: Vec<HostPattern>,
     pub(super) private: Vec<HostPattern>,
@@ -59,10 +59,10 @@ fn read(texts: &[String]) -> io::Result<Vec<HostPattern>> {
     texts.iter().map(parse).collect()
 }
 
-/// A socket, by a path that is short enough for the system, whatever its folder is called.
+/// A socket whose path is short enough for the system, whatever the name of its folder.
 pub(crate) struct Socket {
     pub(crate) path: PathBuf,
-    /// The path leads through it.
+    /// The path goes through this descriptor.
     _folder: File,
 }
 

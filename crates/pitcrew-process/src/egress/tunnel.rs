@@ -1,4 +1,4 @@
-//! Bytes in both directions until both ends are done, nothing moves for too long, or it has lasted too long.
+//! Moves bytes in both directions until both ends are done or a time limit is reached.
 
 use super::body::Body;
 use std::{
@@ -11,19 +11,19 @@ use tokio::{
     time::Instant,
 };
 
-/// A model may think for long before it says a word.
+/// A model may take a long time before it sends the first byte.
 const IDLE_MAX: Duration = Duration::from_mins(15);
 const TOTAL_MAX: Duration = Duration::from_hours(12);
 const BUFFER_BYTES: usize = 16 * 1_024;
 
-/// What has gone through so far.
+/// The number of bytes that have been moved.
 #[derive(Default)]
 pub(super) struct Moved {
     pub(super) up: AtomicU64,
     pub(super) down: AtomicU64,
 }
 
-/// Moves what `inside` and `outside` say to each other.
+/// Moves the bytes between `inside` and `outside`.
 pub(super) async fn tunnel(
     inside: impl AsyncRead + AsyncWrite,
     outside: impl AsyncRead + AsyncWrite,
@@ -32,7 +32,7 @@ pub(super) async fn tunnel(
     tunnel_within(inside, outside, moved, IDLE_MAX, TOTAL_MAX).await;
 }
 
-/// Moves the body of one request, and the answer. `rest` of what `inside` says is here already.
+/// Moves the body of one request, and the response. `rest` was already read from `inside`.
 pub(super) async fn pass(
     inside: impl AsyncRead + AsyncWrite,
     rest: &[u8],
@@ -70,7 +70,7 @@ async fn both_within(
 ) {
     let both = async { tokio::join!(up, down) };
     tokio::select! {
-        // What breaks a connection is for its two ends to know.
+        // The two ends of a broken connection report the error themselves.
         (_, _) = both => {}
         () = stillness(moved, idle_max) => {}
         () = tokio::time::sleep(total_max) => {}
@@ -86,7 +86,8 @@ async fn pump(
     loop {
         let read = from.read(&mut buffer).await;
         let Ok(length @ 1..) = read else {
-            // Also after an error: the other end must not wait for what will never come.
+            // Also after an error, so that the other end does not wait for data that will never
+            // arrive.
             to.shutdown().await.ok();
             return read.map(drop);
         };
@@ -96,7 +97,7 @@ async fn pump(
     }
 }
 
-/// What follows the body is part of no request that was judged, and goes nowhere.
+/// Bytes after the body belong to no checked request, so they are not forwarded.
 async fn pump_body(
     from: impl AsyncRead + Unpin,
     body: Body,
@@ -108,12 +109,12 @@ async fn pump_body(
     if sent.is_ok() {
         tokio::io::copy_buf(&mut from, &mut tokio::io::sink()).await.ok();
     }
-    // Also after an error: the other end must not wait for what will never come.
+    // Also after an error, so that the other end does not wait for data that will never arrive.
     to.shutdown().await.ok();
     sent
 }
 
-/// Comes when nothing has moved for `idle_max`.
+/// Completes when nothing has moved for `idle_max`.
 async fn stillness(moved: &Moved, idle_max: Duration) {
     let sum = || moved.up.load(Ordering::Relaxed) + moved.down.load(Ordering::Relaxed);
     let (mut last, mut since) = (sum(), Instant::now());
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_on_which_nothing_moves_ends() {
+    fn idle_connection_ends() {
         block_on(async {
             let (_program, inside) = tokio::io::duplex(64);
             let (_server, outside) = tokio::io::duplex(64);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_lasts_too_long_ends_although_it_is_used() {
+    fn busy_connection_ends_after_the_total_limit() {
         block_on(async {
             let (mut program, inside) = tokio::io::duplex(64);
             let (mut server, outside) = tokio::io::duplex(64);

@@ -1,6 +1,6 @@
-//! A proxy by which this machine itself reaches the network, as companies have it. What is allowed
-//! is asked of it by name: it resolves, and decides once more. Only proxies that are spoken to by
-//! plain HTTP are known here.
+//! The proxy through which this machine itself reaches the network, as is common in companies.
+//! Allowed destinations are passed to it by name: it resolves the name and applies its own rules.
+//! Only proxies over plain HTTP are supported.
 
 use super::{
     request::{Wish, head_end},
@@ -20,18 +20,18 @@ use tokio::{
     time::timeout,
 };
 
-/// How long the proxy may take to reach a place.
+/// How long the proxy may take to connect to a destination.
 const TUNNEL_MS_MAX: u64 = 30_000;
 const ANSWER_BYTES_MAX: usize = 16 * 1_024;
 
-/// Which proxies the user's environment names.
+/// The proxies that the user's environment names.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upstream {
-    /// For tunnels, as it was found: `http://user:password@host:port`.
+    /// For tunnels, as written in the environment: `http://user:password@host:port`.
     tunnels: Option<String>,
     /// For requests over plain HTTP.
     requests: Option<String>,
-    /// What is reached without them: names, what is below them, addresses, networks, or `*`.
+    /// Destinations that bypass them: names with their subdomains, addresses, networks, or `*`.
     direct: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Upstream {
         self.tunnels.is_none() && self.requests.is_none()
     }
 
-    /// The same without passwords.
+    /// Returns a copy without passwords.
     #[must_use]
     pub fn shown(&self) -> Self {
         let plain = |url: &String| match (url.split_once("://"), url.rsplit_once('@')) {
@@ -68,7 +68,7 @@ impl Upstream {
         Self { tunnels: tunnels.map(plain), requests: requests.map(plain), direct }
     }
 
-    /// The proxy for a place; none where it is reached directly.
+    /// Returns the proxy for a destination, or nothing if it is reached directly.
     pub(super) fn proxy(&self, place: &Place, wish: &Wish) -> Option<io::Result<Proxy>> {
         let url = match wish {
             Wish::Tunnel => self.tunnels.as_ref()?,
@@ -83,7 +83,7 @@ impl Upstream {
     }
 }
 
-// An address may have a password in it, and `Debug` ends up in logs.
+// A proxy address may contain a password, and `Debug` output ends up in logs.
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tunnels, requests, direct } = self.shown();
@@ -93,7 +93,7 @@ impl fmt::Debug for Upstream {
     }
 }
 
-/// Whether an entry of `NO_PROXY` means this place.
+/// Whether an entry of `NO_PROXY` covers this destination.
 fn covers(entry: &str, place: &Place) -> bool {
     if entry == "*" {
         return true;
@@ -131,7 +131,7 @@ fn is_in_network(network: &str, address: IpAddr) -> bool {
 /// One proxy.
 pub(super) struct Proxy {
     place: Place,
-    /// What stands behind `Basic`.
+    /// The value after `Basic`.
     credentials: Option<String>,
 }
 
@@ -169,7 +169,8 @@ impl Proxy {
         self.credentials.as_ref().map(line).unwrap_or_default()
     }
 
-    /// A connection on which what the program says can be sent on, and what came with it already.
+    /// Connects to a destination. Returns the connection and the bytes that were already received
+    /// on it.
     pub(super) async fn open(&self, to: &Place, wish: &Wish) -> io::Result<(TcpStream, Vec<u8>)> {
         let within = Duration::from_millis(TUNNEL_MS_MAX);
         let opened = timeout(within, async {
@@ -206,7 +207,7 @@ impl Proxy {
         Ok(answer.split_off(end))
     }
 
-    /// The head of a plain request as a proxy takes it: with the whole address.
+    /// Rewrites the head of a plain request for a proxy: with the full URL.
     pub(super) fn request(&self, to: &Place, head: &str) -> String {
         let (method, rest) = head.split_once(' ').unwrap_or((head, ""));
         let (first, others) = rest.split_once("\r\n").unwrap_or((rest, ""));
@@ -220,7 +221,7 @@ impl fmt::Display for Proxy {
     }
 }
 
-/// Without the signs for which addresses have no place. What is no such sign stays.
+/// Decodes percent-encoding. Invalid sequences are kept.
 fn decoded(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_as_direct_is_not_asked_of_the_proxy() {
+    fn direct_destinations_bypass_the_proxy() {
         let it = upstream(&[
             ("HTTPS_PROXY", "http://proxy.example:3128"),
             ("NO_PROXY", "inner.example, .dot.example,*.star.example,10.0.0.0/8,one.example:8443"),
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_sent_and_never_shown() {
+    fn passwords_are_sent_but_not_shown() {
         let it = upstream(&[("all_proxy", "http://me:s%40cret@proxy.example:3128/")]);
         let proxy = it.proxy(&"a.example:443".parse().unwrap(), &Wish::Tunnel);
         let proxy = proxy.unwrap().unwrap();
@@ -292,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_of_another_kind_is_named_with_the_reason() {
+    fn unsupported_proxy_is_refused_with_the_reason() {
         let it = upstream(&[("HTTPS_PROXY", "socks5://u:secret@proxy.example:1080")]);
         let error = it.proxy(&"a.example:443".parse().unwrap(), &Wish::Tunnel).unwrap().err();
         let error = error.unwrap().to_string();

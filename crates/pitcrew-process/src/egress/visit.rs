@@ -23,14 +23,14 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a program may take to say what it wants.
+/// How long a program may take to send its request.
 const HEAD_MS_MAX: u64 = 10_000;
-/// What is shown of a request that cannot be understood.
+/// The name of the destination if a request cannot be parsed.
 const UNREADABLE: &str = "(unreadable)";
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Door<N> {
-    /// What has to stand behind `Basic`.
+    /// The value that is required after `Basic`.
     pub(super) credentials: Option<String>,
     pub(super) allowed: Allowed,
     pub(super) ledger: Ledger,
@@ -38,15 +38,15 @@ pub(super) struct Door<N> {
     pub(super) network: N,
 }
 
-/// A connection to a place, or to the proxy that leads there.
+/// A connection to a destination, or to the proxy that leads there.
 struct Outside {
     stream: TcpStream,
-    /// What it has said already.
+    /// Bytes that were already received from it.
     said: Vec<u8>,
     by: Option<Proxy>,
 }
 
-/// An answer instead of a connection.
+/// A response that replaces a connection.
 struct Answer {
     status: &'static str,
     text: String,
@@ -73,7 +73,7 @@ impl<N: Network> Door<N> {
         match self.open(&request).await {
             Ok((outside, key)) => {
                 let moved = Moved::default();
-                // Where one of the two has gone again, the other will see it.
+                // If one side closes early, the other side notices it.
                 begin(&mut stream, &request, &rest, outside, &moved).await.ok();
                 self.count(&key, &moved);
             }
@@ -81,11 +81,11 @@ impl<N: Network> Door<N> {
         }
     }
 
-    /// A connection to a port that stands for one of the machine's: there is nothing to be asked for.
+    /// Serves a port that is forwarded to a port of the machine, so no request is read.
     pub(super) async fn lead<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S, port: u16) {
         let place = Place { host: Host::Address(Ipv4Addr::LOCALHOST.into()), port };
         let request = Request { place, wish: Wish::Tunnel, credentials: None };
-        // One that is refused is closed.
+        // A refused connection is closed.
         let Ok((outside, key)) = self.open(&request).await else { return };
         let moved = Moved::default();
         moved.down.fetch_add(outside.said.len() as u64, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl<N: Network> Door<N> {
         let Some(wanted) = &self.credentials else { return true };
         let given = request.credentials.as_deref().unwrap_or_default().as_bytes();
         let wanted = wanted.as_bytes();
-        // How long it takes tells nothing about where they differ.
+        // Compares in constant time, so that the duration does not reveal where the values differ.
         given.len() == wanted.len()
             && given.iter().zip(wanted).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
     }
@@ -115,7 +115,7 @@ impl<N: Network> Door<N> {
         answer(stream, &Answer { status: "400 Bad Request", text: reason.into() }).await;
     }
 
-    /// Decides, writes that down, and dials.
+    /// Decides, records the decision, and dials.
     async fn open(&self, request: &Request) -> Result<(Outside, Key), Answer> {
         let place = &request.place;
         let verdict = decide(&self.network, &self.allowed, place).await;
@@ -153,7 +153,7 @@ impl<N: Network> Door<N> {
         opened.map(|it| (it, key)).map_err(|it| unreachable(&it))
     }
 
-    /// Asks the proxy that this machine has for such places; nothing where it has none.
+    /// Connects through the machine's proxy for this destination. Returns nothing if there is none.
     async fn by_proxy(&self, request: &Request) -> Option<io::Result<Outside>> {
         let proxy = match self.upstream.proxy(&request.place, &request.wish)? {
             Ok(proxy) => proxy,
@@ -178,7 +178,7 @@ impl<N: Network> Door<N> {
     }
 }
 
-/// The head of a request and what came after it; nothing where it is too long.
+/// Reads the head of a request and the bytes after it. Returns nothing if the head is too long.
 async fn head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
     let mut bytes = Vec::with_capacity(1_024);
     loop {
@@ -195,7 +195,7 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(Vec<u
     }
 }
 
-/// Says to both sides that it begins, and moves the bytes.
+/// Confirms the tunnel or sends the head of the request, then moves the remaining bytes.
 async fn begin(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     request: &Request,
@@ -237,7 +237,7 @@ async fn answer(mut stream: impl AsyncWrite + Unpin, answer: &Answer) {
         body.len()
     )
     .expect("a text takes everything");
-    // A program that has gone needs no answer.
+    // The program may have closed the connection; then there is nothing to answer.
     stream.write_all(text.as_bytes()).await.ok();
     stream.shutdown().await.ok();
 }

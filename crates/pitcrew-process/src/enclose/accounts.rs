@@ -1,9 +1,9 @@
-//! The users and groups that exist in a box: root, the program's own, and nobody.
+//! The users and groups that exist in a box: root, the program's user, and nobody.
 
 use serde::{Deserialize, Serialize};
 use std::{ffi::OsString, path::Path};
 
-/// Who a program is, for whatever asks the system for its name and home.
+/// The program's user, for lookups of its name and home in the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Accounts {
     name: String,
@@ -13,12 +13,12 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Taken from the environment that the program will have.
+    /// Reads the values from the environment that the program will have.
     pub(crate) fn new(env: &[(OsString, OsString)], user: u32, group: u32) -> Self {
         let value = |name: &str| {
             let found = env.iter().rev().find(|it| it.0 == name)?;
             let text = found.1.to_str()?;
-            // A line of the file, field by field.
+            // The value must be valid as a field of the file.
             let is_field = !text.is_empty() && !text.contains([':', '\n', '\0']);
             is_field.then(|| text.to_owned())
         };
@@ -32,7 +32,7 @@ impl Accounts {
         }
     }
 
-    /// The files of the system that name them.
+    /// The contents of `/etc/passwd` and `/etc/group`.
     pub(super) fn files(&self) -> [(&'static str, String); 2] {
         let Self { name, user, group, home } = self;
         let mut users = format!("{name}:x:{user}:{group}::{home}:/bin/sh\n");
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_would_forge_a_line_is_not_taken() {
+    fn name_that_would_forge_a_line_is_ignored() {
         let env = |user: &str| vec![("USER".into(), user.into()), ("HOME".into(), "/h".into())];
         let users = |user: &str| Accounts::new(&env(user), 7, 8).files()[0].1.clone();
         assert!(users("ada").starts_with("ada:x:7:8::/h:/bin/sh\nroot:x:0:0:"));

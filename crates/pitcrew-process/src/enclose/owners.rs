@@ -1,6 +1,6 @@
-//! Mounts in which root's files belong to the user of a box, for bubblewrap to bind from.
+//! Mounts in which root's files belong to the user of a box. bubblewrap binds from them.
 //!
-//! They are seen by this process and what it becomes only, and are gone with it.
+//! The mounts are visible only to this process and the program that it executes, and end with it.
 
 use super::{BOX_ID, Mapping, failed, last_error};
 use rustix::{
@@ -23,7 +23,7 @@ pub(super) fn map(mapping: &Mapping) -> Result<(), String> {
     let mut mapped: Vec<&Path> = Vec::new();
     let write = mapping.write.iter().map(|it| (it, true));
     let mut places: Vec<_> = write.chain(mapping.read.iter().map(|it| (it, false))).collect();
-    // What is above comes first; what is below it is mapped with it.
+    // A parent sorts before its content, which is mapped together with it.
     places.sort();
     for (path, is_written) in places {
         if mapped.iter().any(|it| path.starts_with(it)) {
@@ -60,7 +60,8 @@ fn set_owners(tree: impl AsFd, users: &OwnedFd) -> rustix::io::Result<()> {
         propagation: 0,
         userns_fd: u64::try_from(users.as_raw_fd()).expect("an open file has a number"),
     };
-    // SAFETY: the path is empty and ends with a zero, and the attributes live until the call returns.
+    // SAFETY: the path is empty and zero-terminated, and the attributes live until the call
+    // returns.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -76,7 +77,7 @@ fn set_owners(tree: impl AsFd, users: &OwnedFd) -> rustix::io::Result<()> {
 
 #[expect(unsafe_code, reason = "a namespace of files cannot be left in a safe form")]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    // SAFETY: there is one thread, and no open file of ours is taken away.
+    // SAFETY: there is one thread, and none of our open files is closed.
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
@@ -85,7 +86,7 @@ fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 fn user_namespace() -> io::Result<OwnedFd> {
     let (is_there, tell) = pipe()?;
     let (wait, go) = pipe()?;
-    // SAFETY: there is one thread, and the child makes no call but those of the kernel.
+    // SAFETY: there is one thread, and the child makes only system calls.
     let child = unsafe { libc::fork() };
     match child {
         -1 => Err(io::Error::last_os_error()),
@@ -93,17 +94,17 @@ fn user_namespace() -> io::Result<OwnedFd> {
             drop((is_there, go));
             if unshare(UnshareFlags::NEWUSER).is_ok() {
                 write(&tell, &[1]).ok();
-                // Until the parent has what it needs, or is gone.
+                // Blocks until the parent has opened the namespace or has ended.
                 retry_on_intr(|| read(&wait, &mut [0_u8])).ok();
             }
-            // SAFETY: ends the child at once, without anything of the parent's.
+            // SAFETY: ends the child at once, without running any code of the parent.
             unsafe { libc::_exit(0) }
         }
         child => {
             drop((tell, wait));
             let opened = open_user_namespace(child, &is_there);
             drop(go);
-            // SAFETY: the child is ours, and where its end is kept is nowhere.
+            // SAFETY: the child is ours, and a null pointer for the status is allowed.
             unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
             opened
         }

@@ -1,5 +1,5 @@
-//! The seccomp filter of a helper: it can compute, and read and write open files. All other calls
-//! fail with "operation not permitted".
+//! The seccomp filter of a helper: it can compute, and read and write open files. All other system
+//! calls fail with "operation not permitted".
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -7,7 +7,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Memory, its own threads, time, and open files.
+/// Memory, own threads, time, and open files.
 const ALLOWED: &[i64] = &[
     libc::SYS_read,
     libc::SYS_readv,
@@ -37,12 +37,12 @@ const ALLOWED: &[i64] = &[
     libc::SYS_restart_syscall,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // Another filter reports it as missing, so that programs fall back on `clone`, whose flags can
+    // A second filter reports it as missing, so that programs fall back to `clone`, whose flags can
     // be checked.
     libc::SYS_clone3,
 ];
 
-/// `PR_SET_NAME` and `PR_SET_VMA`: names of threads and of memory.
+/// `PR_SET_NAME` and `PR_SET_VMA`: they name threads and memory.
 const NAMES: [u64; 2] = [15, 0x5356_4d41];
 
 const EXECUTABLE: u64 = 4;
@@ -53,7 +53,7 @@ pub(super) fn apply() -> Result<(), seccompiler::Error> {
     let allowed = SeccompFilter::new(rules()?, refused, SeccompAction::Allow, architecture)?;
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let without_clone3 = SeccompFilter::new(clone3, SeccompAction::Allow, absent, architecture)?;
-    // The second lets no third be applied.
+    // Order matters: after the second filter, no further one can be installed.
     let filters: [BpfProgram; 2] = [without_clone3.try_into()?, allowed.try_into()?];
     filters.iter().try_for_each(|it| seccompiler::apply_filter(it))
 }
@@ -71,7 +71,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Error> {
     let not_executable = || rule(2, SeccompCmpOp::MaskedEq(EXECUTABLE), 0);
     rules.insert(libc::SYS_mmap, vec![not_executable()?]);
     rules.insert(libc::SYS_mprotect, vec![not_executable()?]);
-    // Its own limits, and signals to itself: an abort is one.
+    // Its own limits, and signals to itself: `abort` sends one.
     rules.insert(libc::SYS_prlimit64, vec![rule(0, SeccompCmpOp::Eq, 0)?]);
     let own = u64::from(std::process::id());
     rules.insert(libc::SYS_tgkill, vec![rule(0, SeccompCmpOp::Eq, own)?]);
@@ -80,7 +80,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::Error> {
     Ok(rules)
 }
 
-/// Compares the low half of an argument, which is the part that the kernel uses here.
+/// Compares the low half of an argument. The kernel uses only that half here.
 fn rule(index: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::Error> {
     let length = SeccompCmpArgLen::Dword;
     Ok(SeccompRule::new(vec![SeccompCondition::new(index, length, operator, value)?])?)

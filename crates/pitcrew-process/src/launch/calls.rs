@@ -1,11 +1,11 @@
-//! seccomp: system calls that a confined program never needs, refused by number and argument. Paths
-//! are not visible here.
+//! seccomp: refuses system calls that a confined program never needs, by number and argument. Paths
+//! cannot be inspected here.
 //!
-//! A refused call fails with "operation not permitted". Some fail as if the kernel did not have them, so
-//! that programs fall back on what can be checked: `clone3` and `openat2`, whose arguments cannot be seen,
-//! System V IPC without a box, and all calls with the numbers of the x32 ABI, which mean the same as
-//! others here. Setting attributes of files without a box fails as "not supported". A call of another
-//! architecture ends the program.
+//! A refused call fails with "operation not permitted". Some fail as if the kernel did not support
+//! them, so that programs fall back to calls that can be checked: `clone3` and `openat2`, whose
+//! arguments cannot be inspected, System V IPC without a box, and all calls of the x32 ABI, which
+//! duplicate other calls. Setting file attributes without a box fails as "not supported". A call of
+//! another architecture kills the program.
 
 use super::{
     landlock::{keeps_apart, tells_sockets_apart},
@@ -43,7 +43,7 @@ const NEVER: &[i64] = &[
     libc::SYS_fanotify_init,
 ];
 
-/// System calls that make namespaces and mounts.
+/// System calls that create namespaces and mounts.
 const NAME_SPACES: &[i64] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
@@ -60,7 +60,7 @@ const NAME_SPACES: &[i64] = &[
     libc::SYS_setns,
 ];
 
-/// `open_tree_attr`, with the same number everywhere. It came later than the list of numbers.
+/// `open_tree_attr`. It has the same number on all architectures and is newer than `libc`'s list.
 const OPEN_TREE_ATTR: i64 = 467;
 
 /// `fchmodat2`, likewise.
@@ -80,25 +80,26 @@ const ATTRIBUTES: &[i64] = &[
     FILE_SETATTR,
 ];
 
-/// `setxattrat`, with the same number everywhere, like the two below.
+/// `setxattrat`, with the same number on all architectures, like the two below.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const FILE_SETATTR: i64 = 469;
 
-/// `ioctl` requests that change a file which is only open for reading: inode flags, version, project,
-/// `fs-verity` (which makes a file read-only forever) and encryption.
+/// `ioctl` requests that change a file that is only open for reading: inode flags, version,
+/// project, `fs-verity` (which makes a file permanently read-only) and encryption.
 const FILE_ATTRIBUTES: &[u64] =
     &[0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685, 0x800c_6613];
 
-/// The `ioctl` group of btrfs, which can make subvolumes in folders that are only readable. The three
-/// `CLONES` of this group copy file contents and need a writable target.
+/// The `ioctl` group of btrfs, which can create subvolumes in folders that are only readable. The
+/// three `CLONES` of this group copy file contents and need a writable target.
 const BTRFS: (u64, u64) = (0xff00, 0x9400);
 const CLONES: &[u64] = &[0x4004_9409, 0x4020_940d, 0xc018_9436];
 
 /// The bits of a socket type that are not flags.
 const KIND: u64 = 0xf;
 
-/// Types of socket pairs whose ends can send to any path. `AF_UNIX` treats `SOCK_RAW` as `SOCK_DGRAM`.
+/// Types of socket pairs whose ends can send to any path. `AF_UNIX` treats `SOCK_RAW` as
+/// `SOCK_DGRAM`.
 const DATAGRAMS: &[i32] = &[libc::SOCK_DGRAM, libc::SOCK_RAW];
 
 /// System calls that inspect other processes.
@@ -110,8 +111,8 @@ const OTHERS: &[i64] = &[
     libc::SYS_kcmp,
 ];
 
-/// System V shared memory, message queues and semaphores, which all programs of a user share. Kernels
-/// may be built without them.
+/// System V shared memory, message queues and semaphores, which all programs of a user share. The
+/// kernel may be built without them.
 const SYSTEM_V: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -154,14 +155,14 @@ const X32: u32 = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// What the filter of a program depends on.
+/// The inputs of a program's filter.
 #[derive(Clone, Copy)]
 struct FilterOptions {
     calls: Calls,
     unix: bool,
-    /// TCP only, to the ports that Landlock lets through.
+    /// Whether only TCP is allowed, to the ports that Landlock allows.
     only_tcp: bool,
-    /// It may trace its own children: Landlock protects all other processes.
+    /// Whether it may trace its own children. Landlock protects all other processes.
     traces: bool,
 }
 
@@ -206,12 +207,12 @@ fn filters(options: FilterOptions) -> Result<Vec<BpfProgram>, seccompiler::Error
     Ok(filters)
 }
 
-/// These calls, whatever their arguments are.
+/// Refuses these calls with any arguments.
 fn all(calls: &[i64]) -> Rules {
     calls.iter().map(|it| (*it, Vec::new())).collect()
 }
 
-/// Which requests of `ioctl` are refused.
+/// The refused `ioctl` requests.
 fn ioctls(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let requests =
         |all: &[u64]| all.iter().map(|it| rule(&[is(1, *it)?])).collect::<Result<Vec<_>, _>>();
@@ -225,7 +226,7 @@ fn ioctls(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error
     Ok(rules)
 }
 
-/// The instructions in the kernel's binary format.
+/// Encodes the instructions in the kernel's binary format.
 fn encoded(filter: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::new();
     for instruction in filter {
@@ -271,7 +272,7 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
         never.extend(OTHERS);
     }
     if options.calls == Calls::Unboxed {
-        // A limit can end a process, like a signal. A process names itself by 0.
+        // A limit can kill a process, as a signal can. A process refers to itself by 0.
         rules.insert(libc::SYS_prlimit64, vec![rule(&[is_not(0, 0)?])?]);
         rules.insert(libc::SYS_setpriority, vec![rule(&[is(0, ALL_OF_USER)?])?]);
     }
@@ -287,7 +288,8 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
             rules.insert(call, vec![rule(&[bits(index, FAST_OPEN, FAST_OPEN)?])?]);
         }
         if !options.unix {
-            // Without `bind`, which Landlock refuses, this takes some port of all addresses.
+            // Without `bind`, which Landlock refuses, `listen` would use a random port on all
+            // addresses.
             rules.insert(libc::SYS_listen, Vec::new());
         }
     }
@@ -297,7 +299,7 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
 /// Refuses `S_ISUID` and `S_ISGID` in every call that takes a mode. `mkdir` ignores these bits.
 fn set_id() -> Result<Rules, seccompiler::Error> {
     let ids = [u64::from(libc::S_ISUID), u64::from(libc::S_ISGID)];
-    // With either flag, `open` makes a file with the mode that follows.
+    // With either flag, `open` creates a file with the mode that follows.
     let making = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY]
         .map(|it| u64::from(it.unsigned_abs()));
     let mode = |index: u8| -> Result<_, seccompiler::Error> {
@@ -326,8 +328,8 @@ fn set_id() -> Result<Rules, seccompiler::Error> {
     Ok(rules)
 }
 
-/// Refused socket pairs: all families but `AF_UNIX`, and where sockets with a path are refused, the types
-/// whose ends can send to any path.
+/// Refuses socket pairs of all families except `AF_UNIX`. If sockets with a path are refused, also
+/// refuses the types whose ends can send to any path.
 fn pairs(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
     let mut rules = vec![rule(&[is_not(0, unix)?])?];
@@ -339,8 +341,8 @@ fn pairs(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error>
     Ok(rules)
 }
 
-/// Refused sockets. The families that are not named here escape network namespaces, or no agent needs
-/// them.
+/// Refuses sockets. The families that are not listed here bypass network namespaces, or no agent
+/// needs them.
 fn sockets(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Error> {
     let family = |it: i32| u64::from(it.unsigned_abs());
     let (unix, netlink) = (family(libc::AF_UNIX), family(libc::AF_NETLINK));
@@ -350,25 +352,26 @@ fn sockets(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Erro
         known.push(unix);
     }
     let unknown = known.iter().map(|it| is_not(0, *it)).collect::<Result<Vec<_>, _>>()?;
-    // Of netlink only the protocol that lists network interfaces.
+    // Of netlink, allows only the protocol that lists network interfaces.
     let mut rules = vec![rule(&unknown)?, rule(&[is(0, netlink)?, is_not(2, 0)?])?];
     if !options.only_tcp {
         return Ok(rules);
     }
     for family in internet {
-        // The type is in the low four bits, and SOCK_STREAM is 1: any other bit means another type.
+        // The type is in the low four bits, and `SOCK_STREAM` is 1, so any other bit means another
+        // type.
         rules.push(rule(&[is(0, family)?, bits(1, 1, 0)?])?);
         for bit in [2, 4, 8] {
             rules.push(rule(&[is(0, family)?, bits(1, bit, bit)?])?);
         }
-        // Plain TCP, by default or by its number.
+        // Only plain TCP, as the default or by its number.
         rules.push(rule(&[is(0, family)?, is_not(2, 0)?, is_not(2, 6)?])?);
     }
     Ok(rules)
 }
 
-/// Sockets with a path lead to any service of the machine, also to services that start programs on
-/// request. If the kernel cannot tell them apart, none can be made, unless one is needed.
+/// Sockets with a path lead to any service of the machine, including services that start programs
+/// on request. If the kernel cannot distinguish them, none can be created unless one is needed.
 fn may_use_unix(spec: &ConfineSpec) -> bool {
     match &spec.unix {
         Unix::Any => true,
@@ -380,8 +383,8 @@ fn rule(conditions: &[SeccompCondition]) -> Result<SeccompRule, seccompiler::Err
     Ok(SeccompRule::new(conditions.to_vec())?)
 }
 
-/// Compares the low half of an argument, as the kernel does for all arguments that are checked here. The
-/// high half has no effect.
+/// Compares the low half of an argument, like the kernel does for all arguments that are checked
+/// here. The high half has no effect.
 fn condition(
     index: u8,
     operator: SeccompCmpOp,

@@ -1,5 +1,5 @@
-//! Capabilities. A program that runs for an agent has none, even if Pitcrew runs as root: with them it
-//! could inspect every process of the machine.
+//! Capabilities. A program that runs for an agent has none, even if Pitcrew runs as root: with them
+//! it could inspect every process of the machine.
 
 use rustix::{
     io::Errno,
@@ -13,7 +13,7 @@ use std::io;
 pub(crate) fn drop_all() -> io::Result<()> {
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    // Those that could be inherited stay when root becomes another user.
+    // Inheritable capabilities are kept if root switches to another user.
     if capabilities(None)? == sets && rustix::process::geteuid().as_raw() != 0 {
         return Ok(());
     }
@@ -26,8 +26,8 @@ pub(crate) fn drop_all() -> io::Result<()> {
 /// Empties the bounding set, so that no later `exec` can regain a capability.
 pub(super) fn forget_all() -> io::Result<()> {
     unless_refused(clear_ambient_capability_set())?;
-    // The kernel may know fewer or more capabilities than the list. More do not matter: `exec` grants
-    // none once `no_new_privs` is set.
+    // The kernel may know fewer or more capabilities than the list. Additional ones do not matter,
+    // because `exec` grants none once `no_new_privs` is set.
     for index in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << index);
         unless_refused(remove_capability_from_bounding_set(capability))?;
@@ -35,7 +35,8 @@ pub(super) fn forget_all() -> io::Result<()> {
     Ok(())
 }
 
-/// Without the right to change the set it is unusable anyway, and unknown capabilities do not exist.
+/// Ignores unknown capabilities, and missing permission to change a set, because the set cannot be
+/// used then.
 fn unless_refused(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error != Errno::PERM && error != Errno::INVAL => Err(error.into()),

@@ -1,5 +1,5 @@
-//! Landlock: which files, TCP ports and processes can be reached. It is all or nothing: no rule is skipped
-//! because the kernel is too old for it.
+//! Landlock: restricts which files, TCP ports and processes can be reached. If the kernel is too
+//! old for a rule, it fails instead of skipping the rule.
 
 use super::{
     places::{Place, Right, leased, places},
@@ -33,7 +33,7 @@ pub(super) enum LandlockError {
     Partly,
 }
 
-/// The version of Landlock that the kernel has. 0: none, or it is switched off.
+/// The Landlock version of the kernel. 0 if it is missing or disabled.
 pub fn landlock_abi() -> u32 {
     u32::try_from(abi() as i32).unwrap_or(0)
 }
@@ -47,12 +47,12 @@ fn abi() -> ABI {
     })
 }
 
-/// Whether the kernel can let a program connect to some sockets with a path and not to others.
+/// Whether the kernel can allow connections to some sockets with a path and refuse others.
 pub(super) fn tells_sockets_apart() -> bool {
     abi() >= SOCKETS
 }
 
-/// `more` are ports that may be connected to besides those of the specification.
+/// `more` are ports that may be connected to in addition to those of the specification.
 pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockError> {
     let found = abi();
     let rules = match (&spec.files, &spec.lease) {
@@ -72,7 +72,7 @@ pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockErro
     }
 }
 
-/// Whether a program in a box is kept from tracing the processes there that are not its own.
+/// Whether a program in a box is prevented from tracing processes other than its own.
 pub(super) fn keeps_apart(calls: Calls) -> bool {
     can_keep_apart(calls, abi())
 }
@@ -81,13 +81,13 @@ fn can_keep_apart(calls: Calls, found: ABI) -> bool {
     match calls {
         Calls::Unboxed => false,
         Calls::Boxed => found > ABI::Unsupported,
-        // Rules for files would forbid it to mount anything.
+        // Rules for files would prevent it from mounting anything.
         Calls::Nesting => found >= ALONE,
     }
 }
 
-/// In a box: no process can trace or signal one outside its Landlock domain, such as the first process
-/// of the box. The other rules of the domain do not matter.
+/// In a box: no process can trace or signal a process outside its Landlock domain, such as the
+/// first process of the box. The other rules of the domain have no effect.
 fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let ruleset = match (can_keep_apart(calls, found), found >= ALONE) {
@@ -98,7 +98,7 @@ fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockErr
     Ok(Some(ruleset.create()?))
 }
 
-/// In a box, which already restricts reading: only write access is restricted here.
+/// In a box, reading is already restricted: only write access is restricted here.
 fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
     let handled = AccessFs::from_write(ALONE) & !AccessFs::IoctlDev;
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
@@ -109,7 +109,7 @@ fn hold(lease: &Zone) -> Result<RulesetCreated, LandlockError> {
     Ok(rules)
 }
 
-/// Tier T2: nothing else confines the program.
+/// Tier T2: no other layer confines the program's file access.
 fn alone(
     spec: &ConfineSpec,
     files: &Files,
@@ -147,7 +147,7 @@ fn add(
     handled: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, LandlockError> {
     let read = AccessFs::from_read(ALONE);
-    // No program makes devices, and no writable path is one.
+    // Programs never create devices, and no writable path is a device.
     let devices = make_bitflags!(AccessFs::{MakeChar | MakeBlock | IoctlDev});
     let access = match place.right {
         Right::Read => read,

@@ -1,9 +1,9 @@
-//! The files and folders of Landlock rules. Each is opened here once: a rule applies to what was opened,
-//! whatever is at its path later.
+//! The files and folders of Landlock rules. Each is opened once here: a rule applies to the opened
+//! file, whatever is at its path later.
 //!
-//! Links in what an agent may have written are never followed: an agent that planted one would choose
-//! what the next program may write. Makes nothing but missing folders of a zone and the links of a
-//! private home.
+//! Links that an agent may have created are never followed: an agent could otherwise choose what
+//! the next program may write. Creates only missing folders of a zone and the links of a private
+//! home.
 
 use super::spec::{Files, Home, Zone};
 use crate::beneath::exactly;
@@ -19,22 +19,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What every program reads about the machine and itself. Of other processes it shows what anybody
-/// may see; what is in their memory, and their environment, is refused all the same.
+/// Information about the machine and the process itself that every program can read. Of other
+/// processes, it includes only what any user can read; their memory and environment stay protected.
 const READ_ALWAYS: &[&str] =
     &["/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"];
 
-/// Devices without which hardly anything runs. No terminals: the user's are among them.
+/// Devices that almost every program needs. No terminals, because the user's are among them.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// What may be done with a place and all that is below it.
+/// The allowed access to a file or folder and everything below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Right {
     Read,
-    /// Also read.
+    /// Includes reading.
     Write,
-    /// The file may be filled anew, and not be replaced by another.
+    /// The content of the file can be changed, but the file cannot be replaced.
     Change,
     Device,
 }
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// The places of all rules.
+/// Returns the files and folders of all rules.
 pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
     let mut places = Places { deny: files.deny.iter().map(|it| real(it)).collect(), found: vec![] };
     let always = READ_ALWAYS.iter().map(Path::new);
@@ -62,7 +62,7 @@ pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
         places.share(path.as_ref(), Right::Device)?;
     }
     for path in &files.write {
-        // What is above the checkout would give the whole of it.
+        // A rule for a parent folder would allow the whole checkout.
         let is_held =
             files.zone.as_ref().is_some_and(|it| real(&it.checkout).starts_with(real(path)));
         if !is_held {
@@ -76,8 +76,8 @@ pub(super) fn places(files: &Files) -> io::Result<Vec<Place>> {
     Ok(places.found)
 }
 
-/// The places that can be written in a box of which but a part of one checkout can be: everything else
-/// is as the box has it.
+/// Returns the writable paths in a box in which only part of one checkout is writable. All other
+/// paths stay as the box has them.
 pub(super) fn leased(zone: &Zone) -> io::Result<Vec<Place>> {
     let mut places = Places { deny: vec![real(&zone.checkout)], found: vec![] };
     places.share("/".as_ref(), Right::Write)?;
@@ -86,7 +86,7 @@ pub(super) fn leased(zone: &Zone) -> io::Result<Vec<Place>> {
 }
 
 struct Places {
-    /// Real paths.
+    /// Paths without links.
     deny: Vec<PathBuf>,
     found: Vec<Place>,
 }
@@ -104,8 +104,8 @@ impl Places {
         self.share_open(&path, file, right)
     }
 
-    /// A rule holds for all that is below it. Where something below is denied, each of the others
-    /// there has a rule of its own, and the folder itself none.
+    /// A rule covers everything below a folder. If something below is denied, the folder has no
+    /// rule and each of its other entries gets a separate one.
     fn share_open(&mut self, path: &Path, file: OwnedFd, right: Right) -> io::Result<()> {
         if !self.deny.iter().any(|it| it.starts_with(path)) {
             self.found.push(Place { file, right });
@@ -127,7 +127,7 @@ impl Places {
             let Some(file) = reached(openat(&folder, name, flags, Mode::empty()))? else {
                 continue;
             };
-            // What a link leads to has a place of its own, or is not shared.
+            // The target of a link has a separate rule or is not shared.
             if !is_link(&file)? {
                 self.share_open(&below, file, right)?;
             }
@@ -145,7 +145,7 @@ impl Places {
             if path.as_os_str().as_bytes().ends_with(b"/") {
                 make_folders(&checkout, within)?;
             }
-            // A guest makes nothing new beside what is others'.
+            // A guest cannot create entries beside files of others.
             let place = if zone.git {
                 zone_place(&checkout, within)?
             } else {
@@ -157,8 +157,8 @@ impl Places {
     }
 }
 
-/// A folder of the zone can be written. A file that is there can be filled anew; one that is not
-/// there yet can only be made by a program that can write its parent folder.
+/// A folder of the zone is writable. An existing file can be changed; a missing file can be created
+/// only by a program that can write its parent folder.
 fn zone_place(checkout: &OwnedFd, path: &Path) -> io::Result<Option<Place>> {
     for place in path.ancestors() {
         let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
@@ -177,7 +177,7 @@ fn zone_right(file: OwnedFd) -> io::Result<Place> {
     Ok(Place { file, right })
 }
 
-/// Makes the folders on the way to a path, and never through a link.
+/// Creates the folders on the way to a path, without following links.
 fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
     let mut above = checkout.try_clone()?;
     for part in path.components() {
@@ -195,7 +195,8 @@ fn make_folders(checkout: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the links of a private home. Existing files stay: the agent of that home made them.
+/// Creates the links of a private home. Existing files are kept, because the agent of that home
+/// created them.
 pub(super) fn show(home: &Home) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let private = openat(CWD, &home.private, flags, Mode::empty())?;
@@ -218,7 +219,7 @@ fn beneath(folder: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(if is_link(&file)? { None } else { Some(file) })
 }
 
-/// What is not there, or not for us to reach, needs no rule: it is refused anyway.
+/// A path that is missing or inaccessible needs no rule: it is refused anyway.
 fn reached<T>(opened: rustix::io::Result<T>) -> io::Result<Option<T>> {
     match opened {
         Ok(file) => Ok(Some(file)),
@@ -235,11 +236,11 @@ fn is_folder(file: impl AsFd) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(fstat(file)?.st_mode) == FileType::Directory)
 }
 
-/// The path without links, as far as there is anything at it.
+/// Resolves the links in the existing part of a path.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
     let Some((above, real)) = found else { return path.to_owned() };
     let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-    // Joined with nothing it would end with a slash.
+    // Joining an empty path would add a trailing slash.
     if rest.as_os_str().is_empty() { real } else { real.join(rest) }
 }

@@ -1,7 +1,7 @@
-//! Loopback ports that lead to our sockets, for programs that cannot make sockets with a path.
+//! Loopback ports that lead to our sockets, for programs that cannot create sockets with a path.
 //!
-//! Variables that name a socket name its port instead. A program may start ours with other
-//! variables; its home it passes on, so the addresses are written to a file there as well.
+//! Variables that name a socket name its port instead. A program may start our executable with
+//! other variables, but it passes its home on, so the addresses are also written to a file there.
 
 use crate::{BridgeSpec, start_bridge};
 use std::{
@@ -12,12 +12,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file in the home: each line has an address and the socket behind it.
+/// A file in the home. Each line has an address and the socket behind it.
 const FILE: &str = ".pitcrew-relays";
 
 type Variables = Vec<(String, String)>;
 
-/// Starts a relay for each of these sockets. Their ports, and the variables that name them.
+/// Starts a relay for each of these sockets. Returns their ports and the variables that name them.
 pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
     let (mut ports, mut variables, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for socket in sockets {
@@ -30,8 +30,8 @@ pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
         ports.push(port);
     }
     if let (false, Some(file)) = (lines.is_empty(), file()) {
-        // Whatever is in the way, also a link, was put there by a program that may not write
-        // everything that we may. Without a home the variables have to do.
+        // An existing entry, even a link, was created by a program with fewer rights than ours, so
+        // it is removed. If there is no home, the variables must suffice.
         fs::remove_file(&file).ok();
         let mut options = OpenOptions::new();
         let made = options.write(true).create_new(true).mode(0o600).open(file);
@@ -40,7 +40,7 @@ pub(super) fn start(sockets: &[PathBuf]) -> io::Result<(Vec<u16>, Variables)> {
     Ok((ports, variables))
 }
 
-/// The address that leads to a socket, where this program is held without a box.
+/// Returns the address that leads to a socket, if this program is confined without a box.
 pub fn relay_of(socket: &Path) -> Option<String> {
     let text = fs::read_to_string(file()?).ok()?;
     let parts = text.lines().filter_map(|it| it.split_once(' '));

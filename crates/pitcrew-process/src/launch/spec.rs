@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfineSpec {
     pub limits: Limits,
-    /// Private folders of the program, created if they are missing.
+    /// Private folders of the program. They are created if they are missing.
     pub folders: Vec<PathBuf>,
     /// Parts of the user's home that are linked into the private home.
     pub home: Option<Home>,
     /// The route from inside a box to the egress proxy.
     pub way_out: Option<WayOut>,
-    /// Sockets that are reached through a loopback port. Variables that name such a socket name the port
-    /// instead.
+    /// Sockets that are reached through a loopback port. Variables that name such a socket name the
+    /// port instead.
     pub relays: Vec<PathBuf>,
-    /// Absent: the box already restricts files.
+    /// Absent if the box already restricts files.
     pub files: Option<Files>,
-    /// The only part of a checkout in the box that can be written.
+    /// The only writable part of a checkout in the box.
     #[serde(default)]
     pub lease: Option<Zone>,
-    /// The TCP ports that may be connected to. Absent: sockets are not limited here.
+    /// The TCP ports that may be connected to. Absent if ports are not restricted here.
     pub ports: Option<Vec<u16>>,
     pub unix: Unix,
     pub calls: Calls,
@@ -41,12 +41,12 @@ pub struct ConfineSpec {
 /// The unprivileged user of a box that root started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxUser {
-    /// Of the user and of its group.
+    /// The id of the user and of its group.
     pub id: u32,
     /// Folders that exist only in the box and must belong to the user.
     pub owned: Vec<PathBuf>,
-    /// `/proc` is still to be mounted: a box within this one can mount its own only where nothing
-    /// covers a part of it.
+    /// Whether `/proc` must still be mounted. A nested box can mount its own only if no part of
+    /// this one is covered.
     pub mounts_proc: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct BoxUser {
 pub struct Home {
     pub private: PathBuf,
     pub user: PathBuf,
-    /// Below the user's.
+    /// Paths below the user's home.
     pub shown: Vec<PathBuf>,
 }
 
@@ -65,22 +65,23 @@ pub struct Files {
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
     pub deny: Vec<PathBuf>,
-    /// Absent: all of what `write` names.
+    /// Absent if everything in `write` is writable.
     pub zone: Option<Zone>,
 }
 
-/// The only part of a checkout that can be written.
+/// The only writable part of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zone {
     pub checkout: PathBuf,
-    /// Within the checkout. One that ends with a slash is a folder and is made where it is missing.
+    /// Paths within the checkout. A path with a trailing slash is a folder and is created if it is
+    /// missing.
     pub paths: Vec<PathBuf>,
-    /// Its `.git` as well.
+    /// Whether its `.git` is writable too.
     #[serde(default = "is_owner")]
     pub git: bool,
 }
 
-/// The meaning of specifications without this field.
+/// The default for specifications without this field.
 fn is_owner() -> bool {
     true
 }
@@ -88,27 +89,27 @@ fn is_owner() -> bool {
 /// Which sockets with a path can be connected to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unix {
-    /// All that can be seen.
+    /// All visible sockets.
     Any,
-    /// These, and those in what can be written. Where the kernel cannot tell sockets apart, none
-    /// when none is named, else all.
+    /// These, and those in writable folders. If the kernel cannot distinguish sockets: none if this
+    /// list is empty, and all otherwise.
     Only(Vec<PathBuf>),
 }
 
-/// Which calls of the kernel are refused.
+/// Which system calls are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Calls {
     /// Without a box: also calls that inspect or affect other processes.
     Unboxed,
     /// In a box: calls that an ordinary program never needs.
     Boxed,
-    /// In a box, for a program that makes boxes of its own.
+    /// In a box, for a program that creates nested boxes.
     Nesting,
 }
 
 impl ConfineSpec {
-    /// Tier T2: only the launcher confines the program. `ports` are the loopback ports through which it
-    /// reaches the network, `sockets` those that the program needs.
+    /// Tier T2: only the launcher confines the program. `ports` are the loopback ports through
+    /// which it reaches the network; `sockets` are the sockets that it needs.
     pub fn unboxed(
         policy: &Policy,
         program: &Path,
@@ -124,7 +125,7 @@ impl ConfineSpec {
             Net::None => Some(Vec::new()),
             Net::Proxy(egress) => Some([ports, egress.forward.as_slice()].concat()),
         };
-        // A kernel that cannot tell sockets apart makes none of them: then ports lead to ours.
+        // If the kernel cannot distinguish sockets, none can be created, so ports lead to ours.
         let (sockets, relays) = if tells_sockets_apart() {
             (sockets.to_vec(), Vec::new())
         } else {

@@ -7,21 +7,21 @@ use crate::{
 };
 use std::{io, time::Duration};
 
-/// A way to the network for programs that follow each other. It is gone with this.
+/// An egress process for several programs in sequence. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Way {
-    /// For the programs that use it.
+    /// The policy for the programs that use it.
     pub policy: Policy,
     _outlet: Option<Outlet>,
 }
 
-/// Opens the way to the network that the policy asks for. Without it, each program is given its own.
+/// Starts the egress process that the policy requires. Otherwise each program gets its own.
 pub fn open_way(policy: &Policy) -> io::Result<Way> {
     let (outlet, policy) = Outlet::open(policy)?;
     Ok(Way { policy, _outlet: outlet })
 }
 
-/// A program that has not begun. When this is dropped, it never does.
+/// A program that has not started. If this is dropped, the program never starts.
 #[derive(Debug)]
 pub struct Prepared {
     run: Run,
@@ -34,11 +34,12 @@ pub struct Prepared {
     _home: Option<Scratch>,
 }
 
-/// Makes the box of a program that `go` will run as `run_confined` does. Nothing is waited for, and
-/// where there is no box nothing is done yet.
+/// Creates the box of a program that `go` will run like `run_confined`. Does not wait for the box.
+/// Without a box, nothing is started yet.
 ///
-/// What the program works on may still be made meanwhile; the folders themselves must be there. The
-/// thread must live until it has ended: a box dies with the thread that started it.
+/// The files that the program works on may still be created afterwards, but their folders must
+/// exist. The calling thread must live until the program has ended: a box dies with the thread that
+/// started it.
 pub fn prepare(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
     let ends = match run.stdin {
         Stdin::Bytes(_) => Ends::awaited(policy),
@@ -51,7 +52,7 @@ pub fn prepare(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
     Ok(prepared)
 }
 
-/// The same for a program that waits by itself for the first of its input before it does anything.
+/// Like `prepare`, for a program that waits for its first input before it does anything else.
 pub fn prepare_waiting(policy: &Policy, run: Run) -> Result<Prepared, RunError> {
     let mut prepared = Prepared::new(policy, run, Ends::Inherited)?;
     if policy.tier == Tier::T3 {
@@ -65,7 +66,7 @@ impl Prepared {
         let failed = |error| RunError::new(&run.argv, &run.cwd, error);
         let (outlet, mut policy) = Outlet::open(policy).map_err(failed)?;
         if policy.tier > Tier::T1 {
-            // The launcher takes it from the policy, before anything of the program runs.
+            // The launcher applies the policy's limit before the program runs.
             let limits = [policy.limits.memory_bytes, run.memory_bytes_max.take()];
             policy.limits.memory_bytes = limits.into_iter().flatten().min();
         }
@@ -77,7 +78,7 @@ impl Prepared {
         Ok(Self { run, policy, mark, ends, started: None, _outlet: outlet, _home: home })
     }
 
-    /// Lets the program begin, and waits for its end, for so long.
+    /// Starts the program and waits for its end, at most for `timeout`.
     pub fn go(mut self, timeout: Duration, cancel: &Cancel) -> Result<Finished, RunError> {
         self.run.timeout = timeout;
         self.finish(cancel, &mut |_| {})
@@ -93,7 +94,7 @@ impl Prepared {
         }
         let Self { mut run, policy, mark, ends, started, _outlet, _home } = self;
         if let (Ends::Awaited, Stdin::Bytes(bytes)) = (ends, &mut run.stdin) {
-            // What the launcher waits for.
+            // The byte that the launcher waits for.
             bytes.insert(0, 0);
         }
         let started = match started {

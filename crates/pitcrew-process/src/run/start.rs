@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-/// A program that runs, and our ends of its pipes. None of them ever blocks.
+/// A running program and our ends of its pipes. None of the pipes blocks.
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) program: Owned,
@@ -55,7 +55,7 @@ pub(super) fn start(run: &Run, mark: Option<Mark>) -> io::Result<Started> {
         poll::never_block(stderr)?;
     }
     let at = Instant::now();
-    // The command holds the other ends of the pipes and lets them go when it is dropped here.
+    // The command holds the other ends of the pipes and closes them when it is dropped here.
     let program = Owned::new(command.spawn()?, mark);
     if let Some(bytes) = run.memory_bytes_max {
         launch::limit_memory(program.pid(), bytes)?;

@@ -35,21 +35,21 @@ pub(super) struct Agent {
     pub(super) stdout: Option<PipeReader>,
     pub(super) stderr: Option<ChildStderr>,
     lines: Lines,
-    /// For the agent, not taken by it yet.
+    /// Frames that the agent has not read yet.
     pending: VecDeque<u8>,
-    /// Its way to the network.
+    /// The agent's egress process.
     pub(super) outlet: Option<Outlet>,
 }
 
 impl Agent {
     pub(super) fn start(spec: &ShimSpec, ahead: Option<Ahead>) -> Result<Self, Start> {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
-        // Before the reaper, which waits for every child that there is.
+        // Must come before the reaper, which waits for every child.
         let ahead = ahead.map_or_else(|| Ahead::way_out(spec), Ok).map_err(failed)?;
         let (mut child, stdin, stdout) =
             spawn(spec, &ahead.policy, ahead.waiting).map_err(|error| refusal(spec, &error))?;
         let pid = i32::try_from(child.id()).expect("a process number is positive");
-        // The child is ours and not waited for, so it has an entry.
+        // The child has not been waited for, so it has an entry.
         let id = ProcessId::of(pid).expect("a child that was not waited for is in the table");
         let agent = Self {
             id,
@@ -71,7 +71,7 @@ impl Agent {
         self.stderr.as_ref().map_or(Ok(()), poll::never_block)
     }
 
-    /// Takes one bufferful of its output into the spool.
+    /// Moves one buffer of the agent's output to the spool.
     pub(super) fn take_stdout(&mut self, spool: &mut Spool) -> io::Result<Step> {
         let mut buffer = [0; poll::BUFFER_BYTES];
         let Some(stdout) = &mut self.stdout else { return Ok(Step::Closed) };
@@ -86,7 +86,7 @@ impl Agent {
         Ok(step)
     }
 
-    /// The output has ended. Reports what is left of a line.
+    /// Handles the end of the output. Reports an incomplete last line.
     pub(super) fn close_stdout(&mut self, spool: &mut Spool) -> io::Result<()> {
         self.stdout = None;
         self.lines.finish().map_or(Ok(()), |it| spool.output(it))
@@ -105,7 +105,7 @@ impl Agent {
     }
 
     pub(super) fn queue(&mut self, frame: &str) {
-        // An agent that closed its input gets no more of it. That is not our failure.
+        // An agent that closed its input gets no more of it. That is not an error of the shim.
         if self.stdin.is_some() {
             self.pending.extend(frame.as_bytes());
             self.pending.push_back(b'\n');
@@ -132,7 +132,7 @@ impl Agent {
     }
 }
 
-/// The agent, and our ends of its input and output.
+/// Starts the agent. Returns it with our ends of its input and output.
 fn spawn(
     spec: &ShimSpec,
     policy: &Policy,
@@ -153,7 +153,7 @@ fn spawn(
     Ok((child, ours_stdin, ours_stdout))
 }
 
-/// What is started in the agent's place.
+/// Builds the command that is started in place of the agent.
 pub(super) fn wrapped(spec: &ShimSpec, policy: &Policy) -> io::Result<Wrapped> {
     let argv: Vec<OsString> = spec.argv.iter().map(Into::into).collect();
     let marker = (RUN_MARKER.into(), spec.marker().into());
@@ -162,8 +162,8 @@ pub(super) fn wrapped(spec: &ShimSpec, policy: &Policy) -> io::Result<Wrapped> {
     confine::wrap(policy, &argv, &spec.cwd, env, Ends::alone(policy))
 }
 
-/// Only what is wrong with the program itself makes the agent missing; a machine that is out of
-/// processes or memory is another matter.
+/// Reports the agent as missing only if its program is at fault. A machine that is out of processes
+/// or memory is a different failure.
 fn refusal(spec: &ShimSpec, error: &io::Error) -> Start {
     let program = spec.program();
     let kind = error.kind();

@@ -1,8 +1,8 @@
-//! What of an agent can be there before it is to begin: its way to the network, and its box with our
-//! launcher in it, which waits for the agent's input and output.
+//! The parts of an agent that can be prepared before it starts: its egress process, and its box
+//! with our launcher in it, which waits for the agent's input and output.
 //!
-//! The process that starts a shim early passes a socket as its standard output, signals there when the agent
-//! is to begin, and ends it by letting go of the socket.
+//! The process that starts a shim early passes a socket as its standard output. It writes to the
+//! socket to start the agent, and closes the socket to end the shim.
 
 use super::{ShimSpec, agent::wrapped};
 use crate::{Policy, command, confine::Wrapped, egress::Outlet, ends, ends::Ends, poll};
@@ -23,27 +23,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a checkout may take to be made before the shim gives up waiting.
+/// How long to wait for the checkout.
 const EXPECTED_MS_MAX: u64 = 10 * 60_000;
 
 pub(super) struct Ahead {
     pub(super) outlet: Option<Outlet>,
-    /// Says where that is.
+    /// Contains the address of the egress process.
     pub(super) policy: Policy,
     pub(super) waiting: Option<Waiting>,
 }
 
 impl Ahead {
-    /// Without a box.
+    /// Starts only the egress process, without a box.
     pub(super) fn way_out(spec: &ShimSpec) -> io::Result<Self> {
         let (outlet, policy) = Outlet::open(&spec.policy)?;
         Ok(Self { outlet, policy, waiting: None })
     }
 
-    /// What can be made of it; what cannot is made when the agent begins.
+    /// Prepares as much as possible. The rest is created when the agent starts.
     pub(super) fn make(spec: &ShimSpec) -> Option<Self> {
         let mut ahead = Self::way_out(spec).ok()?;
-        // A box that holds its program to a part of the checkout by mounts is made of what is in that.
+        // If mounts make part of the checkout read-only, the box depends on the checkout's content.
         let is_made_of_it = ahead.policy.inner.is_some() && !ahead.policy.guest;
         if Ends::alone(&ahead.policy) == Ends::HandedOver && !is_made_of_it {
             ahead.waiting = Waiting::start(spec, &ahead.policy).ok();
@@ -52,12 +52,12 @@ impl Ahead {
     }
 }
 
-/// Whether we were started before the agent is to begin.
+/// Whether this shim was started before its agent may start.
 pub(super) fn is_early() -> bool {
     socket_type(io::stdout()).is_ok()
 }
 
-/// Waits until the agent may begin. False: it is no longer needed.
+/// Waits until the agent may start. Returns false if it is no longer needed.
 pub(super) fn is_wanted() -> io::Result<bool> {
     let until = Instant::now() + Duration::from_millis(EXPECTED_MS_MAX);
     let stdout = io::stdout();
@@ -73,10 +73,11 @@ pub(super) fn is_wanted() -> io::Result<bool> {
 /// A box that contains only our launcher. Dropping this removes the box.
 pub(super) struct Waiting {
     child: Option<Child>,
-    /// Where the launcher waits for what it is handed.
+    /// The socket on which the launcher waits for the agent's input and output.
     socket: UnixStream,
     wrapped: Wrapped,
-    /// What is in the box. Held, so that nothing else gets their numbers.
+    /// The shared paths of the box. They are held open so that their inode numbers cannot be
+    /// reused.
     shared: Vec<(PathBuf, OwnedFd)>,
 }
 
@@ -94,7 +95,7 @@ impl Waiting {
         Ok(Self { child, socket, wrapped, shared })
     }
 
-    /// Lets the agent begin in it, where the box that would be made now is just this one.
+    /// Starts the agent in this box, if a box that is created now would be identical.
     pub(super) fn enter(
         mut self,
         wrapped: &Wrapped,
@@ -110,7 +111,7 @@ impl Waiting {
     }
 }
 
-/// Whether what is at a path is still the same.
+/// Whether a path still leads to the same file.
 fn is_there((path, held): &(PathBuf, OwnedFd)) -> bool {
     match (stat(path), fstat(held)) {
         (Ok(now), Ok(held)) => (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino),
@@ -121,7 +122,7 @@ fn is_there((path, held): &(PathBuf, OwnedFd)) -> bool {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // The number of one that has ended and was waited for may be another's.
+        // The process id of a child that was waited for may belong to another process.
         if let Ok(Some(_)) = child.try_wait() {
             return;
         }

@@ -17,10 +17,10 @@ use std::{
 pub(super) struct Connection {
     stream: UnixStream,
     lines: Lines,
-    /// Said, not taken by the other side yet: the end of a message, or a part of the spool.
+    /// Data that the other side has not read yet: the end of a message, or part of the spool.
     pending: Vec<u8>,
     pending_from: usize,
-    /// Where the client stands in the spool. Nothing is delivered before it attached.
+    /// The client's offset in the spool. Nothing is sent before the client is attached.
     cursor: Option<u64>,
     farewell: Option<Vec<u8>>,
 }
@@ -47,15 +47,15 @@ impl Connection {
         self.cursor = Some(from);
     }
 
-    /// The last words. They are said after all of the spool.
+    /// Queues the last report. It is sent after the whole spool.
     pub(super) fn bid_farewell(&mut self, report: &Report<'_>) {
         let mut line = Vec::new();
         encode(report, &mut line);
         self.farewell = Some(line);
     }
 
-    /// Reads what there is and gives each order to `each`. `Closed` when the other side is gone
-    /// or does not speak our language.
+    /// Reads the available data and passes each order to `each`. Returns `Closed` if the other side
+    /// is gone or sent an invalid order.
     pub(super) fn take(
         &mut self,
         each: &mut impl FnMut(Order<'_>) -> io::Result<()>,
@@ -74,7 +74,7 @@ impl Connection {
         Ok(if understood { step } else { Step::Closed })
     }
 
-    /// Says as much as the other side takes now.
+    /// Sends as much as the other side accepts now.
     pub(super) fn deliver(&mut self, spool: &Spool) -> io::Result<Step> {
         loop {
             if self.pending_from == self.pending.len() && !self.refill(spool)? {
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// The next thing to say; false when there is none.
+    /// Prepares the next data to send. Returns false if there is none.
     fn refill(&mut self, spool: &Spool) -> io::Result<bool> {
         self.pending.clear();
         self.pending_from = 0;
@@ -103,7 +103,7 @@ impl Connection {
         Ok(!self.pending.is_empty())
     }
 
-    /// There is something that the other side has not taken yet.
+    /// Whether there is data that the other side has not read yet.
     pub(super) fn wants_to_speak(&self, spool: &Spool) -> bool {
         self.pending_from < self.pending.len()
             || self.farewell.is_some()

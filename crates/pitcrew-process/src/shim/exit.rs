@@ -1,4 +1,4 @@
-//! The exit record: written once, whole or not at all.
+//! The exit record: written once, atomically.
 
 use pitcrew_model::{Exit, limits::OUTPUT_TAIL_BYTES};
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,16 @@ use std::{
 };
 
 const NAME: &str = "exit.json";
-/// What is longer is none of ours: a tail that is all control characters grows sixfold.
+/// The most bytes of a record: escaping a tail of control characters grows it sixfold.
 const BYTES_MAX: u64 = OUTPUT_TAIL_BYTES as u64 * 6 + 1_024;
 
-/// How an agent ended, and whose wish it was.
+/// How an agent ended, and whether that was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExitRecord {
     #[serde(flatten)]
     pub(crate) exit: Exit,
-    /// It was asked to end, or no client reconnected within the lease. Otherwise it ended by itself.
+    /// The agent was asked to end, or no client reconnected within the lease. Otherwise it ended by
+    /// itself.
     #[serde(default)]
     pub(crate) ordered: bool,
 }
@@ -29,8 +30,8 @@ pub(crate) fn remove(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// From now on every reader finds it. Until `sync` a power loss may lose it; then it is unknown how the
-/// agent ended.
+/// Makes the record visible to all readers. Until `sync`, a power failure may lose it, and then it
+/// is unknown how the agent ended.
 pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
     let temporary = dir.join("exit.json.new");
     let mut file = File::create(&temporary)?;
@@ -38,7 +39,7 @@ pub(super) fn write(dir: &Path, record: &ExitRecord) -> io::Result<()> {
     fs::rename(&temporary, dir.join(NAME))
 }
 
-/// Makes the record last.
+/// Makes the record durable.
 pub(super) fn sync(dir: &Path) -> io::Result<()> {
     File::open(dir.join(NAME))?.sync_all()?;
     File::open(dir)?.sync_all()

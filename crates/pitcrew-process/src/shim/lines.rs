@@ -1,10 +1,10 @@
-//! Cuts a stream of bytes into lines, in bounded memory.
+//! Splits a stream of bytes into lines, in bounded memory.
 
 use std::io;
 
-/// More than this is given back after a long line.
+/// A buffer that a long line has grown beyond this is freed.
 const IDLE_BYTES_MAX: usize = 1024 * 1024;
-/// How much of something that is no line is shown.
+/// How much of an invalid line is reported.
 const SHOWN_BYTES_MAX: usize = 200;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub(crate) enum Line<'a> {
 
 pub(crate) struct Lines {
     begun: Vec<u8>,
-    /// Bytes of the line that is being read, also of those that were let go.
+    /// The length of the current line, including dropped bytes.
     length: usize,
-    /// How many of them were already reported, because the line does not end.
+    /// How much of an endless line was already reported.
     reported: usize,
     bytes_max: usize,
 }
@@ -27,7 +27,7 @@ impl Lines {
         Self { begun: Vec::new(), length: 0, reported: 0, bytes_max }
     }
 
-    /// Takes the next bytes and gives every line that is whole now to `each`, without its end.
+    /// Takes the next bytes and passes every complete line to `each`, without its line end.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -41,7 +41,7 @@ impl Lines {
             result?;
         }
         self.keep(bytes);
-        // A line that never ends is reported again and again; otherwise it would go unnoticed.
+        // An endless line is reported repeatedly; otherwise it would go unnoticed.
         if self.length - self.reported > self.bytes_max {
             self.reported = self.length;
             each(self.line())?;
@@ -49,7 +49,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The stream has ended. A line that was begun is no line.
+    /// Handles the end of the stream. An incomplete line is reported as garbage.
     pub(crate) fn finish(&mut self) -> Option<Line<'static>> {
         let (length, is_reported) = (self.length, self.reported > 0);
         let shown = shown(&self.begun);
@@ -81,7 +81,8 @@ impl Lines {
             let reason = format!("a line of {length} bytes, at most {bytes_max}: {shown}");
             return Line::Garbage { reason };
         }
-        // No frame contains one, and each would take six bytes in the spool and in every reader.
+        // Frames never contain control characters, and each would take six bytes in the spool and
+        // in every reader.
         if self
             .begun
             .iter()
@@ -113,7 +114,7 @@ fn shown(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// What comes out when `chunks` go into lines of at most 8 bytes.
+    /// Returns the lines of at most 8 bytes that are found in `chunks`.
     fn cut(chunks: &[&[u8]]) -> Vec<String> {
         let mut lines = Lines::new(8);
         let mut seen = Vec::new();
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_wherever_the_stream_is_cut() {
+    fn lines_are_complete_for_any_chunking() {
         assert_eq!(
             cut(&[b"one\ntwo\n", b"th", b"ree", b"\n\n"]),
             ["text one", "text two", "text three", "text "]
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_told_and_the_next_one_is_whole() {
+    fn too_long_line_is_reported_and_the_next_one_is_complete() {
         assert_eq!(
             cut(&[b"12345678\n1234567", b"89", b"0\nnext\n"]),
             ["text 12345678", "garbage a line of 9 bytes, at most 8: 1234567", "text next"]
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_ends_is_told_again_and_again() {
+    fn endless_line_is_reported_repeatedly() {
         let lines = cut(&[b"1234567", b"89", b"01234567", b"8", b"9\nnext\n"]);
         assert_eq!(
             lines,
@@ -165,19 +166,19 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_told() {
+    fn bytes_that_are_not_text_are_reported() {
         assert_eq!(cut(&[b"a\xff\nb\n"]), ["garbage not UTF-8: a\u{fffd}", "text b"]);
     }
 
     #[test]
-    fn control_characters_are_told_without_them() {
+    fn line_with_control_characters_is_garbage() {
         let lines = cut(&[b"a\x1b[m\n\x00\n\tb\x7f\r\n"]);
         let control = ["garbage control characters: a\\u{1b}[m", "garbage control characters: \\0"];
         assert_eq!(lines, [control[0], control[1], "text \tb\x7f\r"]);
     }
 
     #[test]
-    fn a_line_without_an_end_is_no_line() {
+    fn line_without_an_end_is_garbage() {
         assert_eq!(
             cut(&[b"{\"half"]),
             ["garbage ended in the middle of a line of 6 bytes: {\\\"half"]

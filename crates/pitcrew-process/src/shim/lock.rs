@@ -1,7 +1,8 @@
-//! The lock on an attempt's folder: held from before its shim is started until the shim is gone.
+//! The lock on an attempt's folder. It is held from before its shim starts until the shim has
+//! ended.
 //!
-//! The process that starts a shim takes the lock and passes it as the shim's standard input. So there
-//! is no moment at which a shim is on its way and its folder looks free.
+//! The process that starts a shim takes the lock and passes it as the shim's standard input. So the
+//! folder never looks free while a shim is starting.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -17,14 +18,14 @@ pub(crate) fn path(dir: &Path) -> PathBuf {
     dir.join("lock")
 }
 
-/// Takes the lock; nothing when somebody has it.
+/// Takes the lock. Returns nothing if it is already held.
 pub(crate) fn take(dir: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     locked(options.open(path(dir))?)
 }
 
-/// The lock that was given to us, or else one that we take: a shim may be started by hand.
+/// Returns the lock that was passed to us, or takes it: a shim may be started by hand.
 pub(super) fn inherit(dir: &Path) -> io::Result<Option<File>> {
     let given = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let is_lock = match (given.metadata(), path(dir).metadata()) {
@@ -34,11 +35,11 @@ pub(super) fn inherit(dir: &Path) -> io::Result<Option<File>> {
     if is_lock { locked(given) } else { take(dir) }
 }
 
-/// Whether somebody has the lock, or may have it. To be able to tell, it is taken for a moment.
+/// Whether the lock is held, or may be. To find out, it is taken for a moment.
 pub(crate) fn is_held(dir: &Path) -> bool {
     match File::open(path(dir)) {
         Ok(lock) => lock.try_lock_shared().is_err(),
-        // A lock that cannot be inspected may be held: our own error must not make a shim look gone.
+        // A lock that cannot be inspected may be held. An error here must not hide a shim.
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
@@ -57,7 +58,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn only_a_lock_that_is_not_there_or_that_we_could_take_is_free() {
+    fn only_a_missing_or_available_lock_is_free() {
         let dir = tempfile::tempdir().unwrap();
         assert!(!is_held(dir.path()), "it is not there");
         let lock = take(dir.path()).unwrap().unwrap();

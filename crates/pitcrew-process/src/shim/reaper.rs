@@ -1,7 +1,7 @@
-//! Takes note of every process of the tree that ends, orphans included.
+//! Reports every process of the tree that ends, including orphans.
 //!
-//! The shim inherits every orphan below it, so the moment that it has no child is the moment
-//! that nothing of the agent lives. The system tells that, nothing has to be searched.
+//! The shim inherits every orphan of the agent, so none of the agent's processes is left once the
+//! shim has no child. The system reports that, so no search is needed.
 
 use rustix::{
     event::{EventfdFlags, eventfd},
@@ -20,9 +20,9 @@ use std::{
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reaped {
-    /// The agent itself has ended; its descendants may live on.
+    /// The agent itself has ended; its descendants may still be running.
     Agent(WaitStatus),
-    /// Nothing lives. The last word.
+    /// No process is left. Always the last message.
     All,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Reaper {
 }
 
 impl Reaper {
-    /// To be called after the agent was started: without any child there is nothing to wait for.
+    /// Must be called after the agent was started: without a child there is nothing to wait for.
     pub(super) fn start(agent: i32) -> io::Result<Self> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (tell, news) = channel();
@@ -43,18 +43,18 @@ impl Reaper {
         Ok(Self { news, bell })
     }
 
-    /// What has happened since the last call.
+    /// Returns the messages since the last call.
     pub(super) fn news(&self) -> impl Iterator<Item = Reaped> {
         rustix::io::read(&*self.bell, &mut [0_u8; 8]).ok();
         self.news.try_iter()
     }
 
-    /// What happens next, if it happens soon.
+    /// Returns the next message, if it arrives within `soon`.
     pub(super) fn next(&self, soon: Duration) -> Option<Reaped> {
         match self.news.recv_timeout(soon) {
             Ok(news) => Some(news),
             Err(RecvTimeoutError::Timeout) => None,
-            // Its last word was heard before.
+            // The last message was received earlier.
             Err(RecvTimeoutError::Disconnected) => Some(Reaped::All),
         }
     }

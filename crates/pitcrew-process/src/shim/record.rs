@@ -1,4 +1,4 @@
-//! Reads a spool back, also while it grows.
+//! Reads a spool, even while it grows.
 
 use super::wire::{MESSAGE_BYTES_MAX, Report};
 use std::{
@@ -7,23 +7,23 @@ use std::{
     path::Path,
 };
 
-/// One thing that passed between us and an agent. `offset` is where its record begins in the
-/// spool, `time_ms` is in milliseconds since the epoch.
+/// One message between the orchestrator and an agent. `offset` is where its record begins in the
+/// spool; `time_ms` is in milliseconds since the epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpoolRecord {
     /// A line from the agent.
     Output { offset: u64, time_ms: u64, line: String },
     /// A frame that was sent to the agent under this id.
     Input { offset: u64, time_ms: u64, id: u64, line: String },
-    /// Output of the agent that is no line of text.
+    /// Output of the agent that is not a line of text.
     Garbage { offset: u64, time_ms: u64, reason: String },
 }
 
-/// A spool that is read from its beginning, one record at a time.
+/// Reads a spool from its beginning, one record at a time.
 #[derive(Debug)]
 pub struct SpoolReader {
     file: BufReader<File>,
-    /// Where the next record begins.
+    /// The offset of the next record.
     offset: u64,
     record: Vec<u8>,
 }
@@ -33,9 +33,9 @@ impl SpoolReader {
         Ok(Self { file: BufReader::new(File::open(spool)?), offset: 0, record: Vec::new() })
     }
 
-    /// The next record, or nothing where there is none yet; a later call may find one.
+    /// Returns the next record, or nothing if there is none yet; a later call may return one.
     ///
-    /// A record of a later version is passed over.
+    /// Skips unknown records of a later version.
     pub fn read(&mut self) -> io::Result<Option<SpoolRecord>> {
         while self.read_line()? {
             if let Some(record) = parse(&self.record) {
@@ -45,7 +45,7 @@ impl SpoolReader {
         Ok(None)
     }
 
-    /// Takes the next whole line; false where there is none yet.
+    /// Reads the next complete line. Returns false if there is none yet.
     fn read_line(&mut self) -> io::Result<bool> {
         self.record.clear();
         let limit = MESSAGE_BYTES_MAX as u64;
@@ -59,7 +59,8 @@ impl SpoolReader {
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         if length > 0 {
-            // Still being written, or taken back because the disk is full: to be read anew.
+            // The record is still being written, or was truncated because the disk is full. Read it
+            // again later.
             self.file.seek(SeekFrom::Start(self.offset))?;
         }
         Ok(false)
@@ -77,7 +78,7 @@ fn parse(line: &[u8]) -> Option<SpoolRecord> {
         Report::Garbage { offset, time, reason } => {
             Some(SpoolRecord::Garbage { offset, time_ms: time, reason })
         }
-        // Said to a client, never written down.
+        // These are only sent to a client and never stored.
         Report::Hello(_) | Report::Halted(_) | Report::Exited(_) => None,
     }
 }
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spooled_is_read_back_as_it_comes() {
+    fn stored_records_are_read_as_they_arrive() {
         let dir = TempDir::new().unwrap();
         let mut spool = Spool::create(dir.path()).unwrap();
         let mut reader = SpoolReader::open(&dir.path().join("spool.ndjson")).unwrap();
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_its_end_is_waited_for_and_may_be_taken_back() {
+    fn incomplete_record_is_not_read_and_may_be_truncated() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("spool.ndjson");
         let mut file = OpenOptions::new().append(true).create(true).open(&path).unwrap();

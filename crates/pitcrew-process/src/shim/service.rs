@@ -1,4 +1,4 @@
-//! The shim's event loop: one thread that polls everything and never blocks on one thing.
+//! The shim's event loop: one thread that polls all descriptors and never blocks on a single one.
 //!
 //! ```text
 //!     stop, lease over, agent mute         agent ended, grace over
@@ -31,25 +31,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The agent is read no further while the client is this far behind.
+/// The agent's output is not read while the client is further behind than this.
 const UNREAD_BYTES_MAX: u64 = 64 * 1_024 * 1_024;
-/// The client is read no further while the agent is this far behind.
+/// The client's input is not read while the agent is further behind than this.
 const PENDING_BYTES_MAX: usize = FRAME_BYTES_MAX;
-/// How long the first client may take to come.
+/// How long to wait for the first client.
 const FIRST_CLIENT_MS_MAX: u64 = 10_000;
-/// How long an agent may live on after it closed its output: it cannot say anything any more, but
-/// it may be about to end.
+/// How long an agent may run after it closed its output: it cannot send anything any more, but it
+/// may be about to end.
 const MUTE_MS_MAX: u64 = 3_000;
-/// Connections besides the client. More than that is no friend.
+/// Connections besides the client. A well-behaved system needs no more than this.
 const VISITORS_MAX: usize = 16;
 
 enum Phase {
     Serving,
-    /// The tree was asked to end.
+    /// The process tree was asked to end.
     Ending {
         kill_at: Instant,
     },
-    /// Nothing lives and the exit record is written. What is left is to tell the client.
+    /// No process is left and the exit record is written. Only the report to the client remains.
     Over,
 }
 
@@ -77,25 +77,25 @@ pub(super) struct Service {
     phase: Phase,
     ended: Option<WaitStatus>,
     exit: Option<ExitRecord>,
-    /// The end of the tree was begun by us, on order or because the lease is over.
+    /// Whether the shim ended the tree, on request or because the lease expired.
     ordered: bool,
-    /// Where it is for us to see how many the agent and its descendants are.
+    /// Present if the shim must limit the number of processes of the agent.
     process_counter: Option<ProcessCounter>,
-    /// The agent closed its output: until when it may live on.
+    /// Set after the agent closed its output: how long it may keep running.
     mute_until: Option<Instant>,
-    /// Where the last client stood.
+    /// The last client's offset in the spool.
     delivered: u64,
-    /// Without a client: when it is given up.
+    /// When to end the agent if no client is connected.
     lease_ends: Instant,
-    /// When the last client was lost.
+    /// When the last client disconnected.
     lost_at: Option<Instant>,
     met_a_client: bool,
-    /// Held as long as we live: one shim per folder.
+    /// Held as long as the shim runs, so that a folder has only one shim.
     _lock: File,
 }
 
 impl Service {
-    /// Listens first and starts the agent last, so that a failure leaves nothing running.
+    /// Listens first and starts the agent last, so that a failure leaves no process running.
     pub(super) fn new(spec: ShimSpec, ahead: Option<Ahead>, lock: File) -> Result<Self, Start> {
         let failed = |error: io::Error| Start::Failed { reason: error.to_string() };
         let own = ProcessId::of(rustix::process::getpid().as_raw_pid())
@@ -133,12 +133,12 @@ impl Service {
         })
     }
 
-    /// Gives up the first client before it came.
+    /// Stops waiting for a first client.
     pub(super) fn expect_nobody(&mut self) {
         self.lease_ends = Instant::now();
     }
 
-    /// Serves until nothing is left to do. Whatever breaks here, the tree is ended first.
+    /// Serves until everything is done. After an error, the process tree is ended first.
     pub(super) fn run(mut self) -> io::Result<()> {
         while !self.is_done() {
             if let Err(error) = self.turn() {
@@ -149,7 +149,7 @@ impl Service {
                 self.finish();
             }
         }
-        // No caller waits for it: the end has already been reported.
+        // No caller waits for this: the end has already been reported.
         let synced = exit::sync(&self.spec.dir);
         fs::remove_file(&self.spec.socket).and(synced)
     }
@@ -224,8 +224,8 @@ impl Service {
         }
     }
 
-    /// What to wait for. A pipe that is not to be read now must not be listed at all: its loss
-    /// would be reported again and again.
+    /// Returns the descriptors to wait for. A pipe that must not be read now must be left out:
+    /// otherwise its closed end would be reported again and again.
     fn interests(&self) -> Vec<(Source, BorrowedFd<'_>, PollFlags)> {
         let mut interests = vec![(Source::Reaper, self.agent.reaper.as_fd(), PollFlags::IN)];
         if let Some(stdout) = &self.agent.stdout
@@ -247,7 +247,7 @@ impl Service {
             flags.set(PollFlags::OUT, client.wants_to_speak(&self.spool));
             interests.push((Source::Client, client.as_fd(), flags));
         }
-        // From the last to the first: taking one out leaves the places before it alone.
+        // In reverse order, because removing a connection does not change the indexes before it.
         for (index, visitor) in self.visitors.iter().enumerate().rev() {
             interests.push((Source::Visitor(index), visitor.as_fd(), PollFlags::IN));
         }
@@ -258,7 +258,7 @@ impl Service {
     }
 }
 
-/// Only our user may connect, from the first moment on.
+/// Only our user can connect, from the moment the socket exists.
 fn listen(spec: &ShimSpec) -> io::Result<UnixListener> {
     match fs::remove_file(&spec.socket) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -1,4 +1,4 @@
-//! Both directions of an agent's protocol, as they were, in one file that only grows.
+//! Both directions of an agent's protocol, unchanged, in one append-only file.
 
 use super::{
     lines::Line,
@@ -12,7 +12,7 @@ use std::{
     path::Path,
 };
 
-/// More than this is given back after a long record.
+/// A buffer that a long record has grown beyond this is freed.
 const IDLE_BYTES_MAX: usize = 1024 * 1024;
 
 pub(super) struct Spool {
@@ -22,7 +22,7 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// Begins the spool of a new agent. What an earlier agent in the same folder said is kept
+    /// Starts the spool of a new agent. The spool of an earlier agent in the same folder is kept
     /// beside it.
     pub(super) fn create(dir: &Path) -> io::Result<Self> {
         let path = super::spool_path(dir);
@@ -40,7 +40,7 @@ impl Spool {
         self.length
     }
 
-    /// Something that the agent wrote.
+    /// Records output of the agent.
     pub(super) fn output(&mut self, line: Line<'_>) -> io::Result<()> {
         let (offset, time) = (self.length, now_ms());
         self.append(&match line {
@@ -49,7 +49,7 @@ impl Spool {
         })
     }
 
-    /// A frame for the agent.
+    /// Records a frame for the agent.
     pub(super) fn input(&mut self, id: u64, line: &str) -> io::Result<()> {
         let (offset, time) = (self.length, now_ms());
         self.append(&Report::In { offset, time, id, line: Cow::Borrowed(line) })
@@ -63,7 +63,7 @@ impl Spool {
         self.record.clear();
         encode(record, &mut self.record);
         if let Err(error) = self.file.write_all(&self.record) {
-            // A part of the record may be written; it must never be read as a whole one.
+            // Part of the record may have been written. It must never be read as a complete record.
             self.file.set_len(self.length).ok();
             return Err(error);
         }

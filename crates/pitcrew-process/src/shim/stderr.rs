@@ -1,4 +1,4 @@
-//! The agent's error output: a file of bounded size, and its tail in memory.
+//! The agent's standard error: a file of bounded size, and its tail in memory.
 
 use crate::tail::Tail;
 use pitcrew_model::limits::OUTPUT_TAIL_BYTES;
@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-/// A full file becomes `stderr.old.log` and a new one is begun, so the newest part is never lost.
+/// A full file becomes `stderr.old.log` and a new one is started, so the newest part is never lost.
 const FILE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
 pub(super) struct Stderr {
@@ -27,11 +27,11 @@ impl Stderr {
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.tail.push(bytes);
-        // A full disk must not end an agent that still gets its frames through.
+        // A full disk must not end an agent that can still send frames.
         self.write(bytes).ok();
     }
 
-    /// Adds a line of our own for readers of the exit record.
+    /// Adds a message of the shim for readers of the exit record.
     pub(super) fn note(&mut self, text: &str) {
         self.push(format!("\npitcrew shim: {text}\n").as_bytes());
     }

@@ -1,5 +1,5 @@
 //! The protocol between shim and client: one JSON object a line. The records of the spool are
-//! reports too, so a stored spool and a live stream read alike.
+//! reports too, so a stored spool and a live stream have the same format.
 
 use super::exit::ExitRecord;
 use crate::tree::ProcessId;
@@ -7,16 +7,16 @@ use pitcrew_model::limits::FRAME_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, io::Write};
 
-/// A frame that is all control characters grows sixfold when it is escaped.
+/// Escaping a frame of control characters grows it sixfold.
 pub(crate) const MESSAGE_BYTES_MAX: usize = FRAME_BYTES_MAX * 6 + 1_024;
 
 /// The one line on the shim's standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Start {
-    /// The agent runs and the socket listens.
+    /// The agent is running and the socket is listening.
     Ready,
-    /// The agent's program is not there or cannot be executed.
+    /// The agent's program does not exist or cannot be executed.
     AgentMissing {
         reason: String,
     },
@@ -27,11 +27,11 @@ pub(crate) enum Start {
     },
 }
 
-/// What a client says.
+/// A request from a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order<'a> {
-    /// First words of a client: gets `Hello`, then the spool from this offset on.
+    /// The first message of a client. The response is `Hello`, then the spool from this offset on.
     Attach { from: u64 },
     /// A line for the agent. An id that was sent before is dropped.
     Send {
@@ -39,27 +39,27 @@ pub(crate) enum Order<'a> {
         #[serde(borrow)]
         frame: Cow<'a, str>,
     },
-    /// End the agent. Understood from a client and from anybody who only says this.
+    /// Ends the agent. Accepted from a client and from a connection that sends only this.
     Stop { grace_ms: u64 },
 }
 
-/// First words to a client.
+/// The first message to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hello {
     pub(crate) shim: ProcessId,
     pub(crate) agent: ProcessId,
-    /// How long there was no client before this one.
+    /// How long no client was connected before this one.
     #[serde(default)]
     pub(crate) away_ms: u64,
-    /// How long the spool is now.
+    /// The current length of the spool.
     #[serde(default)]
     pub(crate) spooled: u64,
-    /// It was asked to end its agent, or its lease is over: no client can continue with that agent.
+    /// The agent was asked to end, or its lease has expired, so no client can continue with it.
     #[serde(default)]
     pub(crate) ending: bool,
 }
 
-/// What the shim says. `offset` is where the record begins in the spool, `time` is in
+/// A message from the shim. `offset` is where the record begins in the spool; `time` is in
 /// milliseconds since the epoch.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,19 +80,19 @@ pub(crate) enum Report<'a> {
         #[serde(borrow)]
         line: Cow<'a, str>,
     },
-    /// Output of the agent that is no line of text.
+    /// Output of the agent that is not a line of text.
     Garbage {
         offset: u64,
         time: u64,
         reason: String,
     },
-    /// Nothing of the agent runs any more. All of its output was reported before.
+    /// The agent's processes have halted. All of their output was reported before.
     Halted(ExitRecord),
-    /// Nothing of the agent lives any more. The last report.
+    /// None of the agent's processes is left. The last report.
     Exited(ExitRecord),
 }
 
-/// Adds `message` as one line to `into`, a buffer in memory.
+/// Appends `message` as one line to `into`, a buffer in memory.
 pub(crate) fn encode(message: &impl Serialize, into: &mut impl Write) {
     serde_json::to_writer(&mut *into, message).expect("a message is plain data");
     into.write_all(b"\n").expect("memory takes a byte");
@@ -102,10 +102,10 @@ pub(crate) fn encode(message: &impl Serialize, into: &mut impl Write) {
 mod tests {
     use super::*;
 
-    /// A client and a shim may be of different versions: the orchestrator is replaced under a
-    /// running agent.
+    /// Client and shim may have different versions, because the orchestrator can be replaced while
+    /// an agent is running.
     #[test]
-    fn the_wire_does_not_change_by_accident() {
+    fn wire_format_is_stable() {
         let lines = [
             r#"{"attach":{"from":7}}"#,
             r#"{"send":{"id":3,"frame":"{\"a\":1}"}}"#,

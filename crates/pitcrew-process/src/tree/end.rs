@@ -1,4 +1,5 @@
-//! Kills process trees that resist, also those that start processes faster than we can look.
+//! Kills process trees that resist, including those that start processes faster than they are
+//! found.
 
 use super::{Entry, ProcessId, See};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -7,20 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Scans in a row that must find no new process before the tree counts as empty: a process that
-/// starts another and ends is easily missed once, but not again and again.
+/// How many scans in a row must find no new process before the tree counts as empty. A process that
+/// starts another one and ends is easily missed once, but not repeatedly.
 const CALM_LOOKS: u32 = 2;
 
-/// A killed process that is still there after this long is held by the kernel; look again.
+/// A killed process that still exists after this long is held by the kernel. Search again.
 const DEATH_MS_MAX: u64 = 50;
 
-/// Ends all that `find` finds, until it finds none and each of them has let go of its files: first
-/// stops each at sight, so that none can start another while the rest is being looked for, then
-/// kills them. Gives up at `until`.
+/// Ends all processes that `find` finds, until it finds none and they have all closed their files.
+/// First stops each process when it is found, so that it cannot start another one during the
+/// search, then kills them all. Gives up at `until`.
 pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
     let mut calm_looks = CALM_LOOKS - 1;
     let is_late = || until.is_some_and(|until| Instant::now() >= until);
-    // A process that ends frees its memory first, and with it the marker it is found by.
+    // A process that is ending frees its memory first, including the marker by which it is found.
     let mut killed = BTreeSet::new();
     loop {
         let mut stopped = Stopped::default();
@@ -45,13 +46,13 @@ pub(crate) fn end(find: impl Fn(See<'_>), until: Option<Instant>) {
 struct Stopped {
     processes: BTreeSet<ProcessId>,
     numbers: BTreeSet<i32>,
-    /// Each with one of its members: as long as that one exists, the number cannot be reused.
+    /// Each group with one of its members: as long as that process exists, the id cannot be reused.
     groups: BTreeMap<i32, ProcessId>,
 }
 
 impl Stopped {
-    /// Stops a process, and with it all of its group: the system leaves no gap there, not even for
-    /// one that is just being started.
+    /// Stops a process and its whole group. The system leaves no gap there, even for a process that
+    /// is just being started.
     fn stop(&mut self, found: Entry) {
         if !self.processes.insert(found.id) {
             return;
@@ -61,7 +62,7 @@ impl Stopped {
             return;
         }
         found.id.signal(Signal::STOP).ok();
-        // Looked at again: now that it is stopped, it does not leave its group any more.
+        // Checked again after the stop, because a stopped process cannot leave its group.
         let Some(entry) = found.id.living() else { return };
         if self.is_within(entry)
             && let Some(group) = Pid::from_raw(entry.group)
@@ -71,11 +72,11 @@ impl Stopped {
         }
     }
 
-    /// Kills all that were stopped, groups first and whole: with the end of its leader's parent the
-    /// system would let the others in a group go on.
+    /// Kills all stopped processes, whole groups first. When the parent of a group leader ends, the
+    /// system would otherwise continue the rest of the group.
     fn kill(&self) {
         for (number, member) in &self.groups {
-            // All of them may have ended meanwhile, and a new group may have their number.
+            // All of them may have ended, and a new group may have the same id.
             let is_theirs = member.living().is_some_and(|it| it.group == *number);
             if let Some(group) = Pid::from_raw(*number).filter(|_| is_theirs) {
                 kill_process_group(group, Signal::KILL).ok();
@@ -86,8 +87,8 @@ impl Stopped {
         }
     }
 
-    /// Whether its group contains only its own session. A process can join any group of its session, but a
-    /// session contains only what its leader started.
+    /// Whether its group contains only processes of its own session. A process can join any group
+    /// of its session, but a session contains only what its leader started.
     fn is_within(&self, entry: Entry) -> bool {
         let own = i32::try_from(std::process::id()).ok().and_then(Entry::read);
         let is_of_own_session = own.is_none_or(|own| own.session == entry.session);

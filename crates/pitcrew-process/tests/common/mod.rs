@@ -1,4 +1,4 @@
-//! One attempt in a temporary folder, and ways to look at its processes.
+//! One attempt in a temporary folder, and helpers that inspect its processes.
 
 mod program;
 
@@ -22,7 +22,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// An agent that is a shell script.
+    /// Creates an agent that is a shell script.
     pub fn new(script: &str) -> Self {
         let root = TempDir::new().unwrap();
         let cwd = root.path().join("checkout");
@@ -53,13 +53,13 @@ impl Fixture {
         &self.spec.cwd
     }
 
-    /// The exit record.
+    /// Reads the exit record.
     pub fn exit(&self) -> Exit {
         serde_json::from_slice(&fs::read(self.dir().join("exit.json")).unwrap()).unwrap()
     }
 }
 
-/// The next event that is neither an echo of a sent frame nor specific to boxes.
+/// Returns the next event that is neither an echo of a sent frame nor specific to boxes.
 pub async fn heard(events: &mut ShimEvents) -> Option<ShimEvent> {
     loop {
         match events.next().await {
@@ -81,12 +81,12 @@ fn runs(pid: &str) -> bool {
     stat.is_ok_and(|it| !it.rsplit(')').next().unwrap().trim_start().starts_with('Z'))
 }
 
-/// Whether the process whose number the agent wrote into the file `name` is alive now.
+/// Whether the process whose id the agent wrote into the file `name` is alive.
 pub fn is_alive(fixture: &Fixture, name: &str) -> bool {
     runs(fs::read_to_string(fixture.cwd().join(name)).unwrap().trim())
 }
 
-/// The living processes that work in `folder`.
+/// Returns the living processes whose current folder is `folder`.
 pub fn processes_in(folder: &Path) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|it| it.file_name().into_string().ok());
@@ -96,20 +96,20 @@ pub fn processes_in(folder: &Path) -> Vec<i32> {
     here.filter_map(|it| it.parse().ok()).collect()
 }
 
-/// The most memory that the process has ever had.
+/// Returns the peak memory of the process.
 pub fn peak_bytes(pid: u32) -> usize {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1_024
 }
 
-/// Holds on to a process, so that its end can be waited for.
+/// Opens a handle of a process, so that its end can be waited for.
 pub fn watch(pid: u32) -> OwnedFd {
     let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
     pidfd_open(pid, PidfdFlags::empty()).unwrap()
 }
 
-/// Lets the process neither run nor end by itself.
+/// Stops the process.
 pub fn freeze(pid: u32) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::STOP).unwrap();
 }
@@ -124,7 +124,8 @@ pub fn await_end(process: &OwnedFd) {
     assert_eq!(rustix::event::poll(&mut fds, Some(&deadline)).unwrap(), 1, "it does not end");
 }
 
-/// A named pipe. A process that inherits its other end cannot hide from us.
+/// A named pipe that detects living processes: each process that inherits its other end keeps it
+/// open.
 pub struct Lifeline(OwnedFd);
 
 impl Lifeline {
@@ -134,7 +135,7 @@ impl Lifeline {
         Self(rustix::fs::open(path, flags, Mode::empty()).unwrap())
     }
 
-    /// Somebody who opened the other end, or a descendant of theirs, is alive.
+    /// Whether a process that opened or inherited the other end is alive.
     pub fn is_held(&self) -> bool {
         let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };

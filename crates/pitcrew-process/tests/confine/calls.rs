@@ -1,16 +1,16 @@
-//! Calls of the kernel that are refused by their number or their arguments.
+//! System calls that are refused by their number or their arguments.
 
 use crate::scene::{Bystander, Scene, describe, users};
 use pitcrew_process::ConfineSpec;
 
-/// Perl that makes a call and ends with the number of its error, or 0.
+/// Builds a Perl command that makes a system call and exits with its error number, or with 0.
 fn call(number: i64, arguments: &str) -> String {
     let prepare = "my ($zeros, $name, $none) = (\"\\0\" x 120, \"none\", \"/none\");";
     format!("perl -e '{prepare} syscall({number}, {arguments}) == -1 and exit $! + 0'")
 }
 
-/// A call whose free end is anything but "operation not permitted", and whose end under `spec` is
-/// `error`.
+/// Checks that a call under `spec` fails with `error`, and that it does not fail with that error
+/// without confinement.
 fn refused(scene: &Scene, spec: &ConfineSpec, name: &str, script: &str, error: i32) {
     let freely = scene.free(script);
     assert_ne!(freely.code, Some(error), "{name} proves nothing: {}", describe(&freely));
@@ -18,7 +18,7 @@ fn refused(scene: &Scene, spec: &ConfineSpec, name: &str, script: &str, error: i
     assert_eq!(held.code, Some(error), "{name}: {}", describe(&held));
 }
 
-/// Calls that make boxes, with arguments that the kernel finds wrong where it looks at them.
+/// System calls that create boxes. The kernel rejects their arguments if it evaluates them.
 fn name_spaces() -> Vec<(&'static str, String)> {
     vec![
         ("setns", call(libc::SYS_setns, "-1, 0")),
@@ -30,7 +30,7 @@ fn name_spaces() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_reaches_around_the_rules_is_refused() {
+fn calls_that_bypass_the_rules_are_refused() {
     for user in users() {
         let scene = Scene::new(user);
         let spec = scene.spec();
@@ -62,7 +62,7 @@ fn what_reaches_around_the_rules_is_refused() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn the_other_numbers_of_a_call_are_no_way_around() {
+fn alternative_call_numbers_are_refused() {
     let scene = Scene::new(crate::scene::User::Current);
     // `ptrace` and `getpid` of the x32 ABI.
     for number in [0x4000_0000 + 521, 0x4000_0000 + 39] {

@@ -1,14 +1,14 @@
-//! All or nothing: a program that cannot be held is not run.
+//! A program that cannot be confined completely is not run.
 
 use crate::scene::{Scene, describe, users};
 use pitcrew_process::CONFINE_FAILED;
 
 #[test]
-fn a_program_is_not_run_where_a_layer_cannot_be_applied() {
+fn program_is_not_run_if_a_layer_cannot_be_applied() {
     for user in users() {
         let scene = Scene::new(user);
         let spec = scene.spec();
-        // The kernel stacks sixteen.
+        // The kernel supports at most sixteen nested layers.
         let words: Vec<String> = (0..17).flat_map(|_| scene.launch(&spec)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (first, rest) = words.split_at(4);
@@ -24,7 +24,7 @@ fn a_program_is_not_run_where_a_layer_cannot_be_applied() {
 }
 
 #[test]
-fn a_program_is_not_run_under_what_cannot_be_understood() {
+fn program_is_not_run_with_an_invalid_specification() {
     let scene = Scene::new(crate::scene::User::Current);
     let [launcher, word, spec, dashes] = scene.launch(&scene.spec());
     for wrong in ["", "{}", &spec.replace("Unboxed", "Free"), &spec[..spec.len() - 1]] {
@@ -42,7 +42,7 @@ fn a_program_is_not_run_under_what_cannot_be_understood() {
 }
 
 #[test]
-fn a_program_is_not_run_without_its_folders() {
+fn program_is_not_run_without_its_folders() {
     let scene = Scene::new(crate::scene::User::Current);
     let mut spec = scene.spec();
     spec.folders = vec![scene.path("checkout/own/folder")];
@@ -52,7 +52,7 @@ fn a_program_is_not_run_without_its_folders() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told_from_one_that_may_not_run() {
+fn missing_program_differs_from_one_that_may_not_run() {
     let scene = Scene::new(crate::scene::User::Current);
     let spec = scene.spec();
     assert_eq!(scene.confined_program(&spec, &["no-such-program"]).code, Some(127));

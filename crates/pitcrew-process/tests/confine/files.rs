@@ -1,10 +1,10 @@
-//! Files outside of what is shared.
+//! Access to files outside the shared paths.
 
 use crate::scene::{Bystander, Scene, User, describe, is_root, users};
 use std::fs;
 
 #[test]
-fn what_is_outside_can_neither_be_read_nor_written() {
+fn files_outside_can_be_neither_read_nor_written() {
     for user in users() {
         let scene = Scene::new(user);
         let spec = scene.spec();
@@ -38,7 +38,7 @@ fn what_is_outside_can_neither_be_read_nor_written() {
 }
 
 #[test]
-fn what_is_shared_works_as_ever() {
+fn shared_files_work_normally() {
     for user in users() {
         let scene = Scene::new(user);
         let script = "
@@ -74,7 +74,7 @@ fn node_runs_and_starts_others() {
 }
 
 #[test]
-fn other_processes_are_closed() {
+fn other_processes_are_not_accessible() {
     for user in users() {
         let scene = Scene::new(user);
         let mut bystander = Bystander::new(&scene);
@@ -98,7 +98,7 @@ fn other_processes_are_closed() {
 }
 
 #[test]
-fn a_program_has_no_rights_of_root_and_gets_no_new_ones() {
+fn program_has_no_root_rights_and_gains_none() {
     for user in users() {
         let scene = Scene::new(user);
         let script =
@@ -115,9 +115,9 @@ fn a_program_has_no_rights_of_root_and_gets_no_new_ones() {
     }
 }
 
-/// A rule holds for all below a folder; what is denied there is left out by naming the others.
+/// A rule covers everything below a folder, so a denied path is excluded by listing its siblings.
 #[test]
-fn what_is_denied_within_what_is_shared_is_not_reached_also_not_before_it_exists() {
+fn denied_path_in_a_shared_folder_is_refused_even_before_it_exists() {
     for user in users() {
         let scene = Scene::new(user);
         let folder = scene.path("checkout/a/b");
@@ -137,9 +137,9 @@ fn what_is_denied_within_what_is_shared_is_not_reached_also_not_before_it_exists
     }
 }
 
-/// An agent that planted a link in a checkout would choose what the next program may write.
+/// An agent that created a link in a checkout could choose what the next program may write.
 #[test]
-fn links_in_a_checkout_widen_nothing() {
+fn links_in_a_checkout_grant_no_access() {
     for user in users() {
         let scene = Scene::new(user);
         let script =

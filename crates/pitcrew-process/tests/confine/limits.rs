@@ -1,4 +1,4 @@
-//! How much a program may use.
+//! Resource limits of a program.
 
 use crate::scene::{Scene, User, describe, is_root, users};
 use pitcrew_process::{ConfineSpec, Limits};
@@ -8,7 +8,7 @@ fn limited(scene: &Scene, limits: Limits) -> ConfineSpec {
 }
 
 #[test]
-fn a_file_grows_to_its_limit_and_no_further() {
+fn file_size_is_limited() {
     for user in users() {
         let scene = Scene::new(user);
         let spec = limited(&scene, Limits { file_bytes: Some(1_048_576), ..Limits::default() });
@@ -21,7 +21,7 @@ fn a_file_grows_to_its_limit_and_no_further() {
 }
 
 #[test]
-fn memory_ends_at_its_limit() {
+fn memory_is_limited() {
     for user in users() {
         let scene = Scene::new(user);
         let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
@@ -30,9 +30,9 @@ fn memory_ends_at_its_limit() {
     }
 }
 
-/// The kernel counts the processes of root and holds them to no limit: see docs/sandbox.md.
+/// The kernel does not limit the processes of root: see docs/sandbox.md.
 #[test]
-fn processes_end_at_their_limit() {
+fn process_count_is_limited() {
     let scene = Scene::new(if is_root() { User::Ordinary } else { User::Current });
     let spec = limited(&scene, Limits { processes: Some(20), ..Limits::default() });
     let bomb =
@@ -42,7 +42,7 @@ fn processes_end_at_their_limit() {
 }
 
 #[test]
-fn no_memory_is_left_behind_by_a_crash() {
+fn crash_leaves_no_core_dump() {
     for user in users() {
         let scene = Scene::new(user);
         let finished = scene.confined(&scene.spec(), "ulimit -H -c");

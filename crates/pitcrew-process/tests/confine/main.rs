@@ -1,6 +1,6 @@
-//! The launcher: real processes that try what they shall not, as the current user and, where that
-//! is root, as an ordinary user too. Each attempt succeeds without the launcher, else it would
-//! prove nothing.
+//! Tests of the launcher: real processes attempt forbidden actions, as the current user and, if
+//! that is root, also as an ordinary user. Each attempt must succeed without the launcher;
+//! otherwise it proves nothing.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 #[path = "../common/program.rs"]

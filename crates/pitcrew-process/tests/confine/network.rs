@@ -1,4 +1,4 @@
-//! Sockets: what Landlock holds, and the ways around it that only seccomp sees.
+//! Sockets: what Landlock restricts, and the bypasses that only seccomp can block.
 
 use crate::scene::{Scene, shown, users};
 use pitcrew_process::{ConfineSpec, Unix};
@@ -11,7 +11,8 @@ use std::{
     },
 };
 
-/// Perl that makes a socket of this family, kind and protocol, and the address of a port.
+/// Builds a Perl command that creates a socket of this type and protocol, and the address of a
+/// port.
 fn internet(kind: &str, protocol: u32, port: u16, rest: &str) -> String {
     format!(
         "perl -MSocket -e 'socket(my $s, AF_INET, {kind}, {protocol}) or exit 1;
@@ -28,7 +29,7 @@ fn with_ports(scene: &Scene, ports: &[u16]) -> ConfineSpec {
 }
 
 #[test]
-fn only_the_allowed_port_can_be_connected_to_by_whatever_kind_of_tcp() {
+fn only_the_allowed_port_can_be_connected_to_over_any_kind_of_tcp() {
     for user in users() {
         let scene = Scene::new(user);
         let closed = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -58,7 +59,7 @@ fn only_the_allowed_port_can_be_connected_to_by_whatever_kind_of_tcp() {
 }
 
 #[test]
-fn nothing_is_sent_without_a_connection() {
+fn data_cannot_be_sent_without_a_connection() {
     for user in users() {
         let scene = Scene::new(user);
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -88,9 +89,9 @@ fn unix(address: &str) -> String {
     )
 }
 
-/// A service there may start programs on request.
+/// A service behind such a socket may start programs on request.
 #[test]
-fn sockets_with_a_path_are_closed_unless_one_is_needed() {
+fn path_sockets_are_refused_unless_one_is_needed() {
     for user in users() {
         let scene = Scene::new(user);
         let path = scene.path("checkout/socket");
@@ -103,14 +104,14 @@ fn sockets_with_a_path_are_closed_unless_one_is_needed() {
         }
         let spec = ConfineSpec { unix: Unix::Only(vec![path]), ..spec };
         assert!(scene.confined(&spec, &script).success());
-        // What programs use among themselves is no way out.
+        // Sockets between a program's own processes do not lead outside.
         let pair = "perl -MSocket -e 'socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or exit 1'";
         assert!(scene.confined(&scene.spec(), pair).success());
     }
 }
 
 #[test]
-fn sockets_with_a_name_are_closed_also_where_those_with_a_path_are_not() {
+fn abstract_sockets_are_refused_even_if_path_sockets_are_allowed() {
     for user in users() {
         let scene = Scene::new(user);
         let name = format!("pitcrew-test-{}-{user:?}", std::process::id());
@@ -123,7 +124,7 @@ fn sockets_with_a_name_are_closed_also_where_those_with_a_path_are_not() {
 }
 
 #[test]
-fn an_open_network_stays_open() {
+fn open_network_stays_open() {
     let scene = Scene::new(crate::scene::User::Current);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

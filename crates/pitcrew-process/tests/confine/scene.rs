@@ -1,4 +1,4 @@
-//! A checkout, what is outside of it, and programs that run in between.
+//! A checkout, files outside it, and programs that run in the checkout.
 
 use crate::program::shim_program;
 use pitcrew_process::{
@@ -15,17 +15,17 @@ use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// A user who is not root and owns nothing else.
+/// A user that is not root and owns nothing else.
 const NOBODY: u32 = 65_534;
 
-/// Who runs the program.
+/// The user that runs the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
     Current,
     Ordinary,
 }
 
-/// The current user, and where that is root an ordinary one.
+/// The current user and, if that is root, an ordinary one.
 pub fn users() -> Vec<User> {
     if is_root() { vec![User::Current, User::Ordinary] } else { vec![User::Current] }
 }
@@ -34,7 +34,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// What a program may read everywhere: the system.
+/// The system folders that every program may read.
 pub const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/etc"];
 
 pub struct Scene {
@@ -47,8 +47,8 @@ impl Scene {
     pub fn new(user: User) -> Self {
         let root = TempDir::new().unwrap();
         let launcher = root.path().join("launcher");
-        // By another process: a program that this one has open for writing cannot be run, and whatever
-        // other tests start meanwhile has it open too.
+        // Copied by another process: a program that this process has open for writing cannot be
+        // executed, and processes that other tests start at the same time inherit the open file.
         let copy = Run::new("cp", root.path()).arg(shim_program()).arg(&launcher);
         assert!(run_trusted(copy, &Cancel::default()).unwrap().success());
         let scene = Self { root, user, launcher };
@@ -62,7 +62,7 @@ impl Scene {
         scene
     }
 
-    /// Everything here belongs to who runs the programs.
+    /// Gives all files here to the user that runs the programs.
     pub fn give(&self) {
         match self.user {
             User::Current => {}
@@ -77,7 +77,7 @@ impl Scene {
         self.root.path().join(within)
     }
 
-    /// Holds a program as tier T2 does: the system can be read and the checkout written, the
+    /// The restrictions of tier T2: the system is readable, the checkout is writable, and the
     /// network is closed.
     pub fn spec(&self) -> ConfineSpec {
         let read = SYSTEM.iter().map(PathBuf::from).chain([self.launcher.clone()]);
@@ -103,7 +103,7 @@ impl Scene {
         }
     }
 
-    /// Runs a script in the checkout with nothing that holds it.
+    /// Runs a script in the checkout without confinement.
     pub fn free(&self, script: &str) -> Finished {
         free(self.run(&[]).args(["sh", "-c", script]))
     }
@@ -116,13 +116,13 @@ impl Scene {
         free(self.run(&self.launch(spec)).args(argv))
     }
 
-    /// The words before a program that confine it.
+    /// The arguments before a program that confine it.
     pub fn launch(&self, spec: &ConfineSpec) -> [String; 4] {
         let spec = serde_json::to_string(spec).unwrap();
         [self.launcher.display().to_string(), "confine".into(), spec, "--".into()]
     }
 
-    /// A run in the checkout as the user, that begins with these words.
+    /// Builds a run in the checkout as the user, starting with these arguments.
     pub fn run(&self, words: &[String]) -> Run {
         let user = match self.user {
             User::Current => Vec::new(),
@@ -137,7 +137,8 @@ impl Scene {
         run.args(user).args(words)
     }
 
-    /// What succeeds freely and is refused under `spec`. Returns what the refused program said.
+    /// Checks that a script succeeds without confinement and is refused under `spec`. Returns the
+    /// output of the refused run.
     pub fn only_free(&self, spec: &ConfineSpec, name: &str, script: &str) -> String {
         let freely = self.free(script);
         assert!(freely.success(), "{name} proves nothing, {:?}: {}", self.user, describe(&freely));
@@ -157,7 +158,7 @@ pub fn describe(finished: &Finished) -> String {
     format!("{:?} {}{}", finished.code, text(&finished.stdout), text(&finished.stderr))
 }
 
-/// A program outside that waits until it is dropped.
+/// A program outside that runs until this is dropped.
 pub struct Bystander(std::process::Child);
 
 impl Bystander {

@@ -1,4 +1,4 @@
-//! One policy in both tiers that hold programs: the same can be done, and the same cannot.
+//! One policy in both confining tiers: the same actions are allowed, and the same are refused.
 
 use crate::{
     program::shim_program,
@@ -56,7 +56,7 @@ impl Lab {
 const TIERS: [Tier; 2] = [Tier::T2, Tier::T3];
 
 #[test]
-fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
+fn program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
     for tier in TIERS {
         let lab = Lab::new(tier);
         let work = "
@@ -84,7 +84,7 @@ fn a_program_works_in_its_checkout_and_reaches_nothing_else_in_either_tier() {
 }
 
 #[test]
-fn the_zone_holds_in_either_tier() {
+fn zone_is_enforced_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         assert!(lab.run("git init -q . && mkdir ui core && echo c > core/c").success());
@@ -98,10 +98,10 @@ fn the_zone_holds_in_either_tier() {
     }
 }
 
-/// S4-154: who works in the checkout of another changes what it was given and what is there, and nothing
-/// else. A folder is made where it is named as one.
+/// S4-154: a guest in another worker's checkout can change only existing files of its zone. A
+/// folder is created if the zone names it as one.
 #[test]
-fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
+fn guest_writes_only_its_zone_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         let made = lab.run("git init -q . && mkdir ui core && echo c > core/c && echo d > core/d");
@@ -131,7 +131,7 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
             assert!(!finished.success(), "{tier:?} {script}: {}", describe(&finished));
         }
         assert_eq!(fs::read(lab.path("checkout/core/d")).unwrap(), b"d\n", "{tier:?}");
-        // Mostly checkouts are below the home, which others have as well.
+        // Checkouts are usually below the home, which other programs use too.
         let above = lab.path("checkout").parent().unwrap().display().to_string();
         lab.policy.env = vec![("HOME".to_owned(), above)];
         let finished = lab.run("echo x > ~/.mine && mkdir ~/.cache && cat ~/.mine");
@@ -141,7 +141,7 @@ fn a_guest_in_a_checkout_writes_what_it_was_given_in_either_tier() {
 }
 
 #[test]
-fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
+fn nesting_program_can_create_its_sandbox_in_a_box() {
     let mut lab = Lab::new(Tier::T3);
     lab.policy.nests = true;
     let finished = lab.run("bwrap --ro-bind / / --dev /dev --unshare-all echo within");
@@ -149,7 +149,7 @@ fn a_program_with_a_sandbox_of_its_own_can_make_it_within_a_box() {
 }
 
 #[test]
-fn a_policy_without_our_executable_runs_nothing_in_either_tier() {
+fn policy_without_our_executable_runs_nothing_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         lab.policy.launcher = None;
@@ -160,15 +160,16 @@ fn a_policy_without_our_executable_runs_nothing_in_either_tier() {
 }
 
 #[test]
-fn a_box_is_found_where_one_can_be_made() {
+fn box_is_found_if_one_can_be_created() {
     let environment = std::env::vars().collect();
     let found = find_box(&environment, &shim_program()).map_err(|it| it.reason);
     assert!(found.as_ref().is_ok_and(|it| it.ends_with("bwrap")), "{found:?}");
 }
 
-/// Sockets are closed where the kernel cannot tell them apart, and the way to us is open all the same.
+/// Sockets are refused if the kernel cannot distinguish them, but our socket must still be
+/// reachable.
 #[test]
-fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
+fn only_our_socket_is_reachable_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         let door = lab.path("door");
@@ -208,9 +209,9 @@ fn the_way_to_us_is_open_and_no_other_socket_in_either_tier() {
     }
 }
 
-/// The port that leads to our socket opens few connections there, and keeps none that was closed there.
+/// A relay opens few connections to our socket, and keeps none that was closed on the other side.
 #[test]
-fn a_relay_holds_few_connections() {
+fn relay_limits_its_connections() {
     let mut lab = Lab::new(Tier::T2);
     let door = lab.path("door");
     fs::create_dir(&door).unwrap();
@@ -248,9 +249,9 @@ fn a_relay_holds_few_connections() {
     assert_eq!(serving.join().unwrap(), 32);
 }
 
-/// Logins and settings are found where they always are, and nothing beside them.
+/// Shared logins and settings are at their usual paths, and nothing beside them is.
 #[test]
-fn what_is_shared_of_the_users_home_is_at_home_in_either_tier() {
+fn shared_parts_of_the_home_are_available_in_either_tier() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         fs::create_dir_all(lab.path("user/.config/git")).unwrap();
@@ -272,7 +273,7 @@ fn what_is_shared_of_the_users_home_is_at_home_in_either_tier() {
 
 /// The agent of a private home may have left links in it.
 #[test]
-fn links_in_a_private_home_are_not_followed_when_it_is_furnished() {
+fn links_in_a_private_home_are_not_followed() {
     let mut lab = Lab::new(Tier::T2);
     fs::create_dir_all(lab.path("user/.config/git")).unwrap();
     fs::write(lab.path("user/.config/git/ignore"), "x").unwrap();
@@ -283,7 +284,7 @@ fn links_in_a_private_home_are_not_followed_when_it_is_furnished() {
 }
 
 #[test]
-fn a_program_without_a_home_has_one_while_it_runs() {
+fn program_without_a_home_gets_a_temporary_one() {
     for tier in TIERS {
         let mut lab = Lab::new(tier);
         lab.policy.home = None;

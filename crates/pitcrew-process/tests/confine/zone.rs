@@ -1,10 +1,10 @@
-//! The inner layer: of a checkout only the zone can be written.
+//! The inner layer: only the zone of a checkout is writable.
 
 use crate::scene::{Scene, describe, users};
 use pitcrew_process::{ConfineSpec, Files, Zone};
 use std::fs;
 
-/// A committed checkout with two folders and a file that tasks share.
+/// Creates a committed checkout with two folders and a file that tasks share.
 fn scene(user: crate::scene::User) -> Scene {
     let scene = Scene::new(user);
     let script = "
@@ -30,7 +30,7 @@ fn spec(scene: &Scene, zone: &[&str]) -> ConfineSpec {
 }
 
 #[test]
-fn in_the_zone_everything_works_and_beside_it_nothing_is_written() {
+fn only_the_zone_is_writable() {
     for user in users() {
         let scene = scene(user);
         let spec = spec(&scene, &["ui/", "Cargo.lock", "new/deep/"]);
@@ -57,10 +57,10 @@ fn in_the_zone_everything_works_and_beside_it_nothing_is_written() {
     }
 }
 
-/// What is not there yet has no place of its own: then the folder that will hold it is open, and
-/// the gate sees to the rest.
+/// A missing file cannot have a rule, so its parent folder is writable and the import gate covers
+/// the rest.
 #[test]
-fn a_shared_file_that_is_not_there_yet_can_be_made() {
+fn missing_shared_file_can_be_created() {
     for user in users() {
         let scene = scene(user);
         let spec = spec(&scene, &["ui/", "core/later.lock"]);

@@ -1,33 +1,33 @@
-//! What is tried, and what stops it. Where a tier does not say that it stops something, nothing
-//! stands here, and docs/sandbox.md says so.
+//! The attempts, and the layer that stops each of them. If a tier is not documented to stop an
+//! attempt, its entry is empty; see docs/sandbox.md.
 
 use crate::stage::{Stage, User};
 use pitcrew_process::Tier;
 
 pub struct Attempt {
     pub name: &'static str,
-    /// Ends with 0 where it got what it wanted.
+    /// Exits with 0 if the attempt succeeds.
     pub script: String,
-    /// What stops it in T3 and T2; empty where the tier does not say so.
+    /// The layer that stops it in T3 and T2. Empty if the tier does not claim to stop it.
     pub by: [&'static str; 2],
     pub who: Who,
-    /// Whether it changes files where nothing holds it.
+    /// Whether it changes files without confinement.
     pub changes: bool,
-    /// What the record of network decisions says of it, where it goes through the proxy.
+    /// The expected record of the network decision, if it goes through the proxy.
     pub recorded: Option<String>,
 }
 
-/// Who can do it where nothing holds them.
+/// The users that succeed without confinement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Everybody,
     Root,
-    /// Root has it anyway.
+    /// Not root, which has the access anyway.
     User,
 }
 
 impl Attempt {
-    /// What stops it there, where anything has to.
+    /// Returns the layer that stops it there, if any must.
     pub fn stopped_by(&self, tier: Tier, user: User) -> Option<&'static str> {
         let by = match tier {
             Tier::T1 => "",
@@ -78,7 +78,7 @@ fn of(who: Who, attempt: Attempt) -> Attempt {
     Attempt { who, ..attempt }
 }
 
-/// Files beside the checkout.
+/// Attempts on files beside the checkout.
 fn files(stage: &Stage) -> Vec<Attempt> {
     let (user, outside) = (stage.shown("user"), stage.shown("outside"));
     let token = format!("{user}/.local/state/pitcrew/workspaces/1/token");
@@ -133,7 +133,7 @@ fn files(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
-/// What a file is, besides what is in it.
+/// Attempts on the attributes of files.
 fn attributes(stage: &Stage) -> Vec<Attempt> {
     let secret = stage.shown("outside/secret");
     let set = |number: i64, name: &str, value: &str| {
@@ -211,7 +211,7 @@ fn rename_exchange() -> String {
     format!("perl -e 'my ($a, $b) = (\"ui/file\", \"../outside/secret\"); {call}'")
 }
 
-/// Places of the machine that are not files of anybody's work.
+/// Attempts on paths of the machine that contain no user files.
 fn places(stage: &Stage) -> Vec<Attempt> {
     let tools = stage.shown("tools");
     vec![
@@ -242,7 +242,7 @@ fn places(stage: &Stage) -> Vec<Attempt> {
             [LIMITS, LIMITS],
             "perl -e '$x = \"x\" x (400 << 20)'",
         ),
-        // They stay for a while: root is not refused, but ended by the process counter.
+        // The processes stay for a while: root is not refused, but ended by the process counter.
         attempt(
             "start more processes than allowed",
             [LIMITS, LIMITS],
@@ -252,7 +252,7 @@ fn places(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
-/// Processes of the machine.
+/// Attempts on processes of the machine.
 fn processes(stage: &Stage) -> Vec<Attempt> {
     let pid = stage.bystander.id();
     let secret = stage.shown("outside/secret");
@@ -307,7 +307,7 @@ fn processes(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
-/// Calls of the kernel. They succeed when the kernel looks at them at all.
+/// System calls. They succeed if the kernel evaluates them at all.
 fn calls() -> Vec<Attempt> {
     let call = |number: i64, arguments: &str| {
         let prepare = "my ($zeros, $name) = (\"\\0\" x 120, \"none\");";
@@ -377,7 +377,7 @@ fn calls() -> Vec<Attempt> {
     ]
 }
 
-/// Makes an object that any process of the user can find, and removes it.
+/// Creates an object that any process of the user can find, and removes it.
 fn system_v(kind: &str, arguments: &str) -> String {
     let remove = if kind == "sem" { "0, 0, 0" } else { "0, 0" };
     format!(
@@ -392,7 +392,7 @@ fn internet(kind: &str, protocol: u32, port: u16, rest: &str) -> String {
     )
 }
 
-/// Where the kernel does not have it, nothing is to be refused.
+/// If the kernel does not support it, there is nothing to refuse.
 fn mptcp(port: u16, rest: &str) -> String {
     internet("SOCK_STREAM", 262, port, rest).replace("or exit 1;", "or exit ($!{EPERM} ? 1 : 0);")
 }
@@ -404,7 +404,7 @@ fn unix(address: &str) -> String {
     )
 }
 
-/// What listens on the machine.
+/// Attempts on services that listen on the machine.
 fn network(stage: &Stage) -> Vec<Attempt> {
     let tcp = stage.tcp.local_addr().unwrap().port();
     let connect = "connect($s, $to) or exit 2; syswrite($s, \"out\") or exit 3";
@@ -472,7 +472,8 @@ fn network(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
-/// Perl that asks the proxy for a place, or goes there itself where there is no proxy.
+/// Builds a Perl command that connects to a destination through the proxy, or directly if there is
+/// none.
 fn through_proxy(host: &str, port: u16) -> String {
     format!(
         r#"perl -MSocket -e 'my ($proxy, $port, $head) = ($ENV{{HTTPS_PROXY}}, {port}, "");
@@ -490,8 +491,8 @@ fn through_proxy(host: &str, port: u16) -> String {
     )
 }
 
-/// Places that the proxy does not lead to, though it is asked properly. Where nothing holds a
-/// program, there is no proxy, and every host on the machine's network can be reached.
+/// Attempts to reach refused destinations through the proxy. Without confinement there is no proxy,
+/// and every host on the machine's network can be reached.
 fn proxied(stage: &Stage) -> Vec<Attempt> {
     let port = stage.tcp.local_addr().unwrap().port();
     let refused = |name, host: &str, port| Attempt {
@@ -505,8 +506,8 @@ fn proxied(stage: &Stage) -> Vec<Attempt> {
     ]
 }
 
-/// Git in the checkout, which runs what the checkout says, and the vault. Our git on an agent's
-/// checkout runs in the same box as the agent.
+/// Attempts with git in the checkout, which runs what the checkout configures, and with the vault.
+/// Our git on an agent's checkout runs in the same kind of box as the agent.
 fn git(stage: &Stage) -> Vec<Attempt> {
     let vault = stage.shown("vault");
     let hidden = [TREE, LANDLOCK];

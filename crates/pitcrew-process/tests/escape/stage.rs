@@ -1,4 +1,4 @@
-//! A machine in a folder: a user's home with secrets, a vault, a checkout, and what listens.
+//! A model of a machine in a folder: a user's home with secrets, a vault, a checkout, and services.
 
 use crate::program::shim_program;
 use pitcrew_process::{
@@ -26,12 +26,12 @@ use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// A user who is not root and owns nothing else.
+/// A user that is not root and owns nothing else.
 const NOBODY: u32 = 65_534;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// Root, where we are root.
+    /// Root, if the tests run as root.
     Current,
     Ordinary,
 }
@@ -48,12 +48,12 @@ impl User {
     }
 }
 
-/// Whether something else was asked for.
+/// Whether the environment selects something else.
 pub fn is_left_out(what: &str, name: &str) -> bool {
     std::env::var(format!("PITCREW_ESCAPE_{what}")).is_ok_and(|it| it != name)
 }
 
-/// How a program ended and what it said.
+/// The exit code and the output of a program.
 pub struct Ended {
     pub code: Option<i32>,
     pub text: String,
@@ -68,11 +68,11 @@ pub struct Stage {
     launcher: PathBuf,
     pub bystander: Child,
     pub tcp: TcpListener,
-    /// Answers each datagram.
+    /// The port of a server that answers each datagram.
     pub udp: u16,
     pub abstract_name: String,
     _sockets: [UnixListener; 2],
-    /// Takes what anybody sends.
+    /// Receives all datagrams.
     _datagrams: UnixDatagram,
 }
 
@@ -106,7 +106,7 @@ impl Stage {
         stage
     }
 
-    /// What is there before each attempt.
+    /// Creates the initial files of each attempt.
     fn fill(&self) {
         for (path, text) in [
             ("outside/secret", "the secret\n"),
@@ -131,7 +131,7 @@ impl Stage {
         give(&self.path("template"), self.user);
     }
 
-    /// Puts everything that an attempt may have touched back.
+    /// Restores everything that an attempt may have changed.
     pub fn reset(&self) {
         let script = "rm -rf checkout outside user vault attempt && cp -a template/. .";
         ours(Run::shell(script, self.root.path()));
@@ -145,7 +145,7 @@ impl Stage {
         self.path(within).display().to_string()
     }
 
-    /// What is outside, to the last bit that an attempt could change.
+    /// Returns the state of all files outside, including everything that an attempt could change.
     pub fn outside(&self) -> Vec<Entry> {
         let mut found = Vec::new();
         let mut folders = ["outside", "user", "vault", "services"].map(|it| self.path(it)).to_vec();
@@ -190,7 +190,7 @@ impl Stage {
         }
     }
 
-    /// A network with a proxy that lets one host through.
+    /// A network with a proxy that allows one host.
     pub fn proxy(&self) -> Net {
         Net::Proxy(Egress {
             allow: vec!["allowed.example".to_owned()],
@@ -202,17 +202,17 @@ impl Stage {
         })
     }
 
-    /// What the proxy has written down.
+    /// The decisions that the proxy has recorded.
     pub fn decisions(&self) -> String {
         fs::read_to_string(ledger_path(&self.path("attempt"))).unwrap_or_default()
     }
 
-    /// Runs a script with nothing that holds it.
+    /// Runs a script without confinement.
     pub fn free(&self, script: &str) -> Ended {
         self.run(&["sh".into(), "-c".into(), format!("echo trying\n{script}")])
     }
 
-    /// Runs it as a program for an agent; `net` is its network.
+    /// Runs a script like a program for an agent; `net` is its network.
     pub fn held(&self, tier: Tier, net: Net, script: &str) -> Ended {
         let policy = serde_json::to_string(&Policy { net, ..self.policy(tier) }).unwrap();
         let words = [self.launcher.display().to_string(), "run".into(), policy];
@@ -275,7 +275,7 @@ fn give(path: &Path, user: User) {
     }
 }
 
-/// A program of the same user that has a secret.
+/// Starts a program of the same user that has a secret.
 #[expect(clippy::disallowed_methods, reason = "it must be outside of what is tested")]
 fn bystander(user: User) -> Child {
     let mut command = Command::new("sleep");

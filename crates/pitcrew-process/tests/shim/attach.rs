@@ -1,4 +1,4 @@
-//! Coming back to an agent: nothing of what passed is missed, and nothing is sent twice.
+//! Reconnecting to an agent: no message is missed, and none is sent twice.
 
 use crate::common::{self, Fixture, heard, is_alive, line};
 use pitcrew_model::Exit;
@@ -14,7 +14,7 @@ fn fixture(script: &str) -> Fixture {
     fixture
 }
 
-/// Everything to the end, in a few words each.
+/// Returns a short description of every event until the end.
 async fn all(mut events: ShimEvents) -> Vec<String> {
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
@@ -35,7 +35,7 @@ async fn until_written(fixture: &Fixture, name: &str) {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_hears_both_directions_and_goes_on() {
+async fn reconnected_client_receives_both_directions_and_continues() {
     let fixture = fixture("exec cat");
     let (handle, mut events) = fixture.start().await;
     handle.send(1, "one").await.unwrap();
@@ -64,7 +64,7 @@ async fn whoever_comes_back_hears_both_directions_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_an_agent_said_before_it_ended_alone_is_heard() {
+async fn output_of_an_agent_that_ended_alone_is_received() {
     let fixture = fixture("read line; until [ -e go ]; do sleep 0.01; done; echo late; exit 5");
     let (handle, mut events) = fixture.start().await;
     handle.send(1, "begin").await.unwrap();
@@ -80,9 +80,9 @@ async fn what_an_agent_said_before_it_ended_alone_is_heard() {
     assert_eq!(seen, ["sent 1 begin", "frame late", "exited exit code 5"]);
 }
 
-/// Whatever the agent does at the moment somebody comes back: all of it is heard, once.
+/// Whatever the agent does while a client reconnects, every event is received exactly once.
 #[tokio::test]
-async fn an_end_at_the_moment_of_coming_back_is_no_gap() {
+async fn end_during_a_reconnection_loses_no_event() {
     for _ in 0..20 {
         let fixture = fixture("read line; echo bye; exit 3");
         let (handle, events) = fixture.start().await;
@@ -97,7 +97,7 @@ async fn an_end_at_the_moment_of_coming_back_is_no_gap() {
 }
 
 #[tokio::test]
-async fn an_agent_is_lost_when_nobody_comes_back_within_the_lease() {
+async fn agent_is_lost_if_no_client_returns_within_the_lease() {
     let mut fixture = fixture("sleep 600 & echo $! > child; echo up; wait");
     fixture.spec.lease_ms = 100;
     let (handle, mut events) = fixture.start().await;
@@ -112,7 +112,7 @@ async fn an_agent_is_lost_when_nobody_comes_back_within_the_lease() {
 }
 
 #[tokio::test]
-async fn an_agent_that_was_told_to_end_is_lost_to_whoever_comes_later() {
+async fn agent_that_was_asked_to_end_is_lost_to_later_clients() {
     let fixture = fixture("trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -123,7 +123,7 @@ async fn an_agent_that_was_told_to_end_is_lost_to_whoever_comes_later() {
 }
 
 #[tokio::test]
-async fn where_no_agent_ever_was_it_is_lost() {
+async fn agent_that_never_started_is_lost() {
     let fixture = fixture("exec cat");
     let attached = attach_shim(fixture.dir(), PATIENCE).await.unwrap();
     assert_eq!(attached.presence, Presence::Lost);
@@ -131,7 +131,7 @@ async fn where_no_agent_ever_was_it_is_lost() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_shim_was_killed_meanwhile_is_lost_and_ended() {
+async fn agent_of_a_killed_shim_is_lost_and_ended() {
     let fixture = fixture("echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -143,9 +143,9 @@ async fn an_agent_whose_shim_was_killed_meanwhile_is_lost_and_ended() {
     assert_eq!(all(attached.events).await, ["frame up", "exited lost"]);
 }
 
-/// A shim that is killed takes nothing with it that it had written down.
+/// Records that a killed shim has written are not lost.
 #[tokio::test]
-async fn what_a_killed_shim_had_not_passed_on_is_read_from_the_spool() {
+async fn unsent_records_of_a_killed_shim_are_read_from_the_spool() {
     let fixture = fixture("seq 1 100000; echo end; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "1");
@@ -163,7 +163,7 @@ async fn what_a_killed_shim_had_not_passed_on_is_read_from_the_spool() {
 }
 
 #[tokio::test]
-async fn the_time_away_is_told() {
+async fn time_without_a_client_is_reported() {
     let fixture = fixture("echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -182,7 +182,7 @@ async fn the_time_away_is_told() {
 
 /// A shim that was stopped by its own agent must not block a client that reconnects.
 #[tokio::test]
-async fn a_silent_shim_is_ended_with_its_agent_and_lost() {
+async fn silent_shim_is_ended_with_its_agent_and_lost() {
     let fixture = fixture("(trap '' TERM; exec sleep 600) & echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -195,7 +195,7 @@ async fn a_silent_shim_is_ended_with_its_agent_and_lost() {
 }
 
 #[tokio::test]
-async fn a_shim_that_falls_silent_is_ended_and_what_it_wrote_down_is_heard() {
+async fn shim_that_becomes_silent_is_ended_and_its_records_are_read() {
     let fixture = fixture("echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -217,7 +217,7 @@ async fn a_shim_that_falls_silent_is_ended_and_what_it_wrote_down_is_heard() {
 }
 
 #[tokio::test]
-async fn a_silent_shim_is_ended_where_it_does_not_hear_the_order() {
+async fn silent_shim_that_ignores_a_stop_request_is_ended() {
     let fixture = fixture("echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(line(heard(&mut events).await), "up");
@@ -228,9 +228,9 @@ async fn a_silent_shim_is_ended_where_it_does_not_hear_the_order() {
     assert_eq!(all(events).await, ["exited lost"]);
 }
 
-/// Within the grace period the agent still lives, but no client can continue with it.
+/// During the grace period the agent is still alive, but no client can continue with it.
 #[tokio::test]
-async fn an_agent_that_is_just_being_ended_is_lost_to_whoever_comes_back() {
+async fn agent_that_is_being_ended_is_lost_to_later_clients() {
     let fixture = fixture(
         "trap 'echo asked; until [ -e go ]; do sleep 0.01; done; exit 0' TERM; echo up
          while :; do sleep 0.01; done",

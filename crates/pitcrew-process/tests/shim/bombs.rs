@@ -1,4 +1,4 @@
-//! Agents that start processes without end: all of them end with their agent.
+//! Agents that start processes endlessly: all of the processes end with their agent.
 
 use crate::common::{self, Fixture, Lifeline, heard};
 use pitcrew_process::ShimEvent;
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Much more than it takes: the machine is busy with the bomb, and with other tests.
+/// Much more time than needed: the machine is busy with the bomb and with other tests.
 const END_MAX: Duration = Duration::from_mins(1);
 
 async fn ends(kind: &str) {
@@ -23,7 +23,7 @@ async fn ends(kind: &str) {
         other => return pitcrew_testkit::skipped(&format!("a bomb of {kind}"), other),
     }
     let began = Instant::now();
-    // Whether it was heard in time is of no matter: it is heard.
+    // The stop request may time out, but it still takes effect.
     handle.stop(Duration::ZERO).await.ok();
     assert!(matches!(heard(&mut events).await, Some(ShimEvent::Exited(_))));
     let took = began.elapsed();
@@ -32,10 +32,10 @@ async fn ends(kind: &str) {
     assert!(took < END_MAX, "it took {took:?}");
 }
 
-/// S0-018: in the agent's group, in sessions of their own, and each gone by the time that it is
-/// looked for. One after another: they leave no time to each other.
+/// S0-018: in the agent's group, in separate sessions, and each ended before it can be found. They
+/// run one after another, because each takes all CPU time.
 #[tokio::test]
-async fn whoever_starts_processes_without_end_is_ended_with_all_of_them() {
+async fn endlessly_forking_agent_is_ended_with_all_processes() {
     ends("group").await;
     ends("sessions").await;
     ends("chains").await;

@@ -1,4 +1,4 @@
-//! An agent in a box: what the shim sees of it is what it would see without one.
+//! An agent in a box: the shim sees the same as it would without a box.
 
 use crate::common::{self, Fixture, shim_program};
 use pitcrew_process::{Policy, ShimEvent, Tier, roots, until_gone};
@@ -25,7 +25,7 @@ pub fn boxed(script: &str) -> Fixture {
 
 /// S0-018: bubblewrap does not keep the agent's output open.
 #[tokio::test]
-async fn an_agent_in_a_box_that_closes_its_output_is_not_waited_for() {
+async fn boxed_agent_that_closes_its_output_is_not_waited_for() {
     let fixture = boxed("echo last; exec 1>&-; trap '' TERM; while :; do sleep 1; done");
     let (_handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "last");
@@ -35,7 +35,7 @@ async fn an_agent_in_a_box_that_closes_its_output_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn how_an_agent_in_a_box_ended_is_told() {
+async fn end_of_a_boxed_agent_is_reported() {
     for (script, expected) in [
         ("exec 1>&-; sleep 0.5; exit 7", (Some(7), None)),
         ("kill -9 $$", (None, Some(9))),
@@ -49,7 +49,7 @@ async fn how_an_agent_in_a_box_ended_is_told() {
 }
 
 #[tokio::test]
-async fn an_agent_in_a_box_is_spoken_to_by_pipes() {
+async fn boxed_agent_is_connected_by_pipes() {
     let fixture =
         boxed("for it in 0 1 2; do readlink /proc/$$/fd/$it | cut -d: -f1; done; exec cat");
     let (handle, mut events) = fixture.start().await;
@@ -63,15 +63,15 @@ async fn an_agent_in_a_box_is_spoken_to_by_pipes() {
     assert_eq!((exit.code, exit.signal), (None, Some(15)));
 }
 
-/// The memory of an agent takes longer to be given back than it takes to be halted.
+/// Freeing the memory of an agent takes longer than halting it.
 #[tokio::test]
-async fn who_has_halted_in_a_box_writes_no_more_and_holds_nothing_once_it_is_gone() {
+async fn halted_boxed_agent_writes_nothing_and_holds_nothing_once_it_is_gone() {
     let script = "
         for it in 1 2 3; do while :; do echo $it >> written; done & done
         ( exec 9> lock; flock 9; exec dd if=/dev/zero bs=300M count=2 2> /dev/null ) |
             ( head -c 1 > /dev/null; echo up; sleep 600 )";
     let mut halts_count = 0;
-    // On a busy machine the end may be there first.
+    // On a busy machine, the end may be reported first.
     for _ in 0..100 {
         if halts_count == 5 {
             break;

@@ -24,7 +24,7 @@ use std::{
 const GRACE: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn frames_go_to_the_agent_and_back_and_are_written_down() {
+async fn frames_pass_both_ways_and_are_recorded() {
     let fixture = Fixture::new("exec cat");
     let (handle, mut events) = fixture.start().await;
     for id in 1..=3 {
@@ -53,7 +53,7 @@ async fn frames_go_to_the_agent_and_back_and_are_written_down() {
 }
 
 #[tokio::test]
-async fn a_frame_whose_id_was_sent_before_is_dropped() {
+async fn frame_with_a_known_id_is_dropped() {
     let fixture = Fixture::new("exec cat");
     let (handle, mut events) = fixture.start().await;
     handle.send(7, "once").await.unwrap();
@@ -65,7 +65,7 @@ async fn a_frame_whose_id_was_sent_before_is_dropped() {
 }
 
 #[tokio::test]
-async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
+async fn output_of_an_agent_that_ends_by_itself_is_complete() {
     let script = "echo first; echo complaint >&2; printf 'second\nhalf a line'; exit 5";
     let fixture = Fixture::new(script);
     let (handle, mut events) = fixture.start().await;
@@ -79,14 +79,14 @@ async fn an_agent_that_ends_by_itself_is_heard_to_the_end() {
     assert_eq!(events.next().await, Some(ShimEvent::Exited(exit.clone())));
     assert_eq!(events.next().await, None);
     assert_eq!(fixture.exit(), exit);
-    // Nothing is left to stop, and that is fine.
+    // There is nothing left to stop, which is not an error.
     handle.stop(GRACE).await.unwrap();
     assert!(!fixture.spec.socket.exists());
 }
 
-/// S0-018: it can never send output again, so the shim does not wait for it.
+/// S0-018: the agent can never send output again, so the shim does not wait for it.
 #[tokio::test]
-async fn an_agent_that_closes_its_output_and_lives_on_is_ended_as_if_it_had_ended() {
+async fn agent_that_closes_its_output_and_keeps_running_is_ended() {
     let fixture = Fixture::new("echo last; exec 1>&-; trap '' TERM; while :; do sleep 1; done");
     let (_handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "last");
@@ -98,9 +98,9 @@ async fn an_agent_that_closes_its_output_and_lives_on_is_ended_as_if_it_had_ende
     assert_eq!(common::processes_in(fixture.cwd()), Vec::<i32>::new());
 }
 
-/// The end of its output may come a little before its own.
+/// The end of the output may come shortly before the end of the agent.
 #[tokio::test]
-async fn an_agent_that_closes_its_output_may_end_by_itself() {
+async fn agent_that_closes_its_output_may_end_by_itself() {
     let fixture = Fixture::new("exec 1>&-; sleep 0.5; exit 7");
     let (_handle, mut events) = fixture.start().await;
     let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };
@@ -108,7 +108,7 @@ async fn an_agent_that_closes_its_output_may_end_by_itself() {
 }
 
 #[tokio::test]
-async fn what_an_agent_leaves_behind_ends_with_it() {
+async fn remaining_processes_end_with_the_agent() {
     let fixture = Fixture::new(
         "sleep 600 & echo $! > background
          (setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &)
@@ -121,7 +121,7 @@ async fn what_an_agent_leaves_behind_ends_with_it() {
 }
 
 #[tokio::test]
-async fn stop_ends_an_agent_that_ignores_it_and_all_who_escaped() {
+async fn stop_ends_an_agent_that_ignores_it_and_escaped_processes() {
     let fixture = Fixture::new(
         "trap '' TERM INT HUP
          sh -c '(setsid sh -c \"trap \\\"\\\" TERM; echo \\$\\$ > escaped; while :; do sleep 1; done\" &)'
@@ -138,9 +138,9 @@ async fn stop_ends_an_agent_that_ignores_it_and_all_who_escaped() {
     assert!(!is_alive(&fixture, "escaped") && !is_alive(&fixture, "left"));
 }
 
-/// It is not kept waiting for an end that may take longer than anybody waits to be heard.
+/// Such a caller does not wait for the end, which may take longer than its time-out.
 #[tokio::test]
-async fn whoever_only_says_stop_is_let_go_before_the_end() {
+async fn caller_that_only_sends_stop_is_answered_before_the_end() {
     let fixture = Fixture::new("trap '' TERM; echo up; while :; do sleep 1; done");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "up");
@@ -153,8 +153,8 @@ async fn whoever_only_says_stop_is_let_go_before_the_end() {
 }
 
 #[tokio::test]
-async fn a_process_that_keeps_changing_its_number_does_not_get_away() {
-    // Each generation starts the next one in a session of its own and ends. All of them hold the
+async fn process_that_keeps_changing_its_id_does_not_escape() {
+    // Each generation starts the next one in a separate session and ends. All of them hold the
     // lifeline.
     let hopper = "exec 3> lifeline
         echo 'setsid sh ./hop > /dev/null 2>&1 < /dev/null & exit' > hop
@@ -170,7 +170,7 @@ async fn a_process_that_keeps_changing_its_number_does_not_get_away() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_client_is_lost_is_ended_after_the_lease() {
+async fn agent_is_ended_after_the_lease_if_its_client_is_lost() {
     let mut fixture = Fixture::new("sleep 600 & echo $! > child; echo up; wait");
     fixture.spec.lease_ms = 300;
     let (handle, mut events) = fixture.start().await;
@@ -185,7 +185,7 @@ async fn an_agent_whose_client_is_lost_is_ended_after_the_lease() {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
+async fn client_that_returns_within_the_lease_continues() {
     let mut fixture = Fixture::new("exec cat");
     fixture.spec.lease_ms = 60_000;
     let (handle, mut events) = fixture.start().await;
@@ -212,9 +212,9 @@ async fn a_client_that_comes_back_within_the_lease_goes_on_where_it_was() {
     assert_eq!(lines.next(), None);
 }
 
-/// A frame that cannot be stored is not passed on: it would be missing after a crash.
+/// A frame that cannot be stored is not passed on, because it would be missing after a crash.
 #[tokio::test]
-async fn an_agent_ends_when_the_disk_is_full_and_the_reason_is_told() {
+async fn agent_ends_if_the_disk_is_full_and_the_reason_is_reported() {
     for (script, frame) in [("echo x; exec sleep 600", None), ("exec sleep 600", Some("x"))] {
         let fixture = Fixture::new(script);
         fs::create_dir(fixture.dir()).unwrap();
@@ -230,7 +230,7 @@ async fn an_agent_ends_when_the_disk_is_full_and_the_reason_is_told() {
 }
 
 #[tokio::test]
-async fn a_shim_that_is_killed_leaves_no_agent_behind() {
+async fn killed_shim_leaves_no_agent_behind() {
     let fixture = Fixture::new(
         "echo why >&2; (setsid sh -c 'echo $$ > daemon; exec sleep 600' &)
          until [ -s daemon ]; do :; done; echo up; exec sleep 600",
@@ -244,9 +244,9 @@ async fn a_shim_that_is_killed_leaves_no_agent_behind() {
     assert!(matches!(handle.send(1, "x").await.unwrap_err().kind, ShimErrorKind::Gone(_)));
 }
 
-/// Not only what the agent started itself: a run of its own marks its processes anew.
+/// Including processes that the agent did not start itself: a nested run marks its processes anew.
 #[tokio::test]
-async fn what_a_run_within_an_agent_left_ends_too_when_the_shim_was_killed() {
+async fn nested_run_of_an_agent_ends_after_its_shim_was_killed() {
     let fixture = Fixture::new(
         "export PITCREW_RUN=$PITCREW_RUN//1-2-0
          (setsid sh -c 'echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 &)
@@ -260,7 +260,7 @@ async fn what_a_run_within_an_agent_left_ends_too_when_the_shim_was_killed() {
 }
 
 #[tokio::test]
-async fn an_agent_is_ended_without_a_connection() {
+async fn agent_can_be_ended_without_a_connection() {
     let mut fixture = Fixture::new("echo up; exec sleep 600");
     fixture.spec.lease_ms = 600_000;
     let never_started = end_shim(fixture.dir(), GRACE, GRACE).await;
@@ -275,7 +275,7 @@ async fn an_agent_is_ended_without_a_connection() {
 }
 
 #[tokio::test]
-async fn an_agent_whose_shim_was_killed_is_ended_by_whoever_comes_next() {
+async fn agent_of_a_killed_shim_is_ended_by_the_next_client() {
     let fixture = Fixture::new("echo why >&2; echo up; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "up");
@@ -287,7 +287,7 @@ async fn an_agent_whose_shim_was_killed_is_ended_by_whoever_comes_next() {
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_leaves_no_agent_behind() {
+async fn abandoned_start_leaves_no_agent_behind() {
     let fixture = Fixture::new("exec sleep 600");
     fs::create_dir(fixture.dir()).unwrap();
     fs::write(fixture.dir().join("exit.json"), r#"{"code":9,"signal":null,"stderr":""}"#).unwrap();
@@ -298,7 +298,7 @@ async fn a_start_that_is_given_up_leaves_no_agent_behind() {
         () = std::future::ready(()) => {}
     }
     let began = Instant::now();
-    // Longer than the shim waits for its first client, so that a wrong wait shows as such.
+    // Longer than the shim waits for its first client, so that a wrong wait becomes visible.
     let exit = end_shim(fixture.dir(), GRACE, GRACE * 6).await.unwrap();
     assert_eq!((exit.code, exit.signal), (None, Some(15)), "not the end of an earlier agent");
     assert!(
@@ -309,13 +309,13 @@ async fn a_start_that_is_given_up_leaves_no_agent_behind() {
 }
 
 #[tokio::test]
-async fn a_line_without_an_end_does_not_fill_the_memory() {
+async fn endless_line_does_not_fill_the_memory() {
     let fixture = Fixture::new(
         "echo before; head -c 300000000 /dev/zero | tr '\\0' a; echo; echo after; exec sleep 600",
     );
     let (handle, mut events) = fixture.start().await;
     assert_eq!(common::line(common::heard(&mut events).await), "before");
-    // It is reported each time it was too long, so that the client can give the agent up.
+    // The line is reported each time it is too long, so that the client can give up the agent.
     let mut told_count = 0;
     let after = loop {
         match events.next().await {
@@ -334,7 +334,7 @@ async fn a_line_without_an_end_does_not_fill_the_memory() {
 }
 
 #[tokio::test]
-async fn the_largest_frame_passes_both_ways() {
+async fn largest_frame_passes_both_ways() {
     let fixture = Fixture::new("exec cat");
     let (handle, mut events) = fixture.start().await;
     let frame = "é".repeat(LINE_BYTES_MAX / 2);
@@ -349,7 +349,7 @@ async fn the_largest_frame_passes_both_ways() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_garbage_and_the_rest_goes_on() {
+async fn bytes_that_are_not_text_are_garbage_and_the_rest_continues() {
     let fixture = Fixture::new("printf 'a\\377b\\nfine\\n'; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     let Some(ShimEvent::Garbage { offset: 0, reason }) = common::heard(&mut events).await else {
@@ -361,11 +361,11 @@ async fn bytes_that_are_no_text_are_garbage_and_the_rest_goes_on() {
 }
 
 #[tokio::test]
-async fn an_agent_that_nobody_listens_to_is_held_up() {
+async fn agent_is_blocked_while_no_client_reads() {
     let fixture = Fixture::new("yes 'a line of some length that is repeated for ever and ever'");
     let (handle, mut events) = fixture.start().await;
     let spool = fixture.dir().join("spool.ndjson");
-    // It stands still when it has not grown for thirty looks, with time for many megabytes.
+    // The spool has stopped if it has not grown for thirty checks, enough time for many megabytes.
     let mut lengths = [0; 30];
     pitcrew_testkit::until("the spool stands still", || {
         lengths.rotate_left(1);
@@ -377,7 +377,7 @@ async fn an_agent_that_nobody_listens_to_is_held_up() {
     assert!(length < 80_000_000, "the spool grew to {length} bytes");
     assert!(common::peak_bytes(handle.pid().unwrap()) < 16 * 1_024 * 1_024);
     assert!(common::line(common::heard(&mut events).await).starts_with("a line of some length"));
-    // The order to stop is heard although the events are stuck.
+    // The stop request is received even if the events are blocked.
     handle.stop(GRACE).await.unwrap();
     let mut last = None;
     while let Some(event) = events.next().await {
@@ -387,7 +387,7 @@ async fn an_agent_that_nobody_listens_to_is_held_up() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_read_can_be_stopped() {
+async fn agent_that_does_not_read_can_be_stopped() {
     let fixture = Fixture::new("exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     let frame = "x".repeat(LINE_BYTES_MAX);
@@ -406,7 +406,7 @@ async fn an_agent_that_does_not_read_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn an_agent_that_cannot_be_executed_is_told_as_missing() {
+async fn agent_that_cannot_be_executed_is_reported_as_missing() {
     let mut fixture = Fixture::new("");
     fixture.spec.argv = vec!["no-such-agent".into()];
     let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
@@ -420,14 +420,14 @@ async fn an_agent_that_cannot_be_executed_is_told_as_missing() {
     let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
     assert!(matches!(error.kind, ShimErrorKind::AgentMissing { .. }));
 
-    // A broken executable: the system refuses it when it is started.
+    // A broken executable, which the system refuses to start.
     fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
     let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
     assert!(matches!(error.kind, ShimErrorKind::AgentMissing { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_shim_that_cannot_work_says_why() {
+async fn shim_that_cannot_start_reports_the_reason() {
     let mut fixture = Fixture::new("exec cat");
     let error = start_shim("/no/such/pitcrew".as_ref(), &fixture.spec).await.unwrap_err();
     assert!(matches!(error.kind, ShimErrorKind::NotStarted { .. }));
@@ -443,7 +443,7 @@ async fn a_shim_that_cannot_work_says_why() {
 }
 
 #[tokio::test]
-async fn an_attempt_has_one_shim_at_a_time_and_keeps_the_spool_of_the_one_before() {
+async fn attempt_has_one_shim_at_a_time_and_keeps_earlier_spools() {
     let fixture = Fixture::new("exec cat");
     let (handle, mut events) = fixture.start().await;
     let error = start_shim(&shim_program(), &fixture.spec).await.unwrap_err();
@@ -463,7 +463,7 @@ async fn an_attempt_has_one_shim_at_a_time_and_keeps_the_spool_of_the_one_before
 }
 
 #[tokio::test]
-async fn only_its_user_may_talk_to_a_shim_and_it_has_no_variable_of_ours() {
+async fn only_its_user_can_connect_to_a_shim_and_it_has_no_variables_of_ours() {
     let fixture = Fixture::new("env; echo; exec sleep 600");
     let (handle, mut events) = fixture.start().await;
     let mode = fs::metadata(&fixture.spec.socket).unwrap().permissions().mode();
@@ -488,7 +488,7 @@ async fn only_its_user_may_talk_to_a_shim_and_it_has_no_variable_of_ours() {
 }
 
 #[tokio::test]
-async fn a_flood_of_complaints_stays_small_on_disk_and_its_end_is_kept() {
+async fn large_error_output_is_bounded_on_disk_and_its_end_is_kept() {
     let fixture = Fixture::new("yes complaint | head -c 20000000 >&2; echo the reason >&2; exit 1");
     let (_handle, mut events) = fixture.start().await;
     let Some(ShimEvent::Exited(exit)) = common::heard(&mut events).await else { panic!() };

@@ -1,4 +1,4 @@
-//! A shim that is started before its agent is to begin.
+//! A shim that is started before its agent may start.
 
 use crate::{
     boxed::boxed,
@@ -10,15 +10,15 @@ use std::{fs, time::Duration};
 
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Prints what is in the checkout, and then all frames it receives. It starts no process that could
-/// still be there.
+/// Prints the file in the checkout, and then all frames that it receives. Starts no process that
+/// could be left behind.
 const SCRIPT: &str = "read -r line < file; echo \"$line\"; exec cat";
 
 fn prepare(fixture: &Fixture) -> PreparedShim {
     prepare_shim(&shim_program(), &fixture.spec).unwrap()
 }
 
-/// The processes that are in the checkout, once our launcher waits there.
+/// Returns the processes in the checkout, once our launcher waits there.
 fn waiting(fixture: &Fixture) -> Vec<i32> {
     let is_launcher = |pid: &i32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -31,7 +31,7 @@ fn waiting(fixture: &Fixture) -> Vec<i32> {
 }
 
 #[tokio::test]
-async fn an_agent_begins_in_the_box_that_was_made_before_its_checkout() {
+async fn agent_starts_in_the_box_that_was_created_before_its_checkout() {
     let fixture = boxed(SCRIPT);
     let prepared = prepare(&fixture);
     let before = waiting(&fixture);
@@ -46,7 +46,7 @@ async fn an_agent_begins_in_the_box_that_was_made_before_its_checkout() {
 }
 
 #[tokio::test]
-async fn a_box_that_would_be_another_by_now_is_made_anew() {
+async fn outdated_box_is_created_again() {
     let fixture = boxed(SCRIPT);
     let prepared = prepare(&fixture);
     let before = waiting(&fixture);
@@ -60,9 +60,9 @@ async fn a_box_that_would_be_another_by_now_is_made_anew() {
     handle.stop(GRACE).await.unwrap();
 }
 
-/// What is in the checkout decides what of it can be written.
+/// The content of the checkout decides which parts of it are writable.
 #[tokio::test]
-async fn a_box_that_holds_to_a_zone_knows_what_was_made_meanwhile() {
+async fn box_with_a_zone_includes_files_that_were_created_later() {
     let mut fixture = boxed("echo other > theirs; cat theirs; echo own > mine/file; cat mine/file");
     let policy = fixture.spec.policy.clone();
     fixture.spec.policy = Policy { inner: Some(vec![fixture.cwd().join("mine")]), ..policy };
@@ -75,7 +75,7 @@ async fn a_box_that_holds_to_a_zone_knows_what_was_made_meanwhile() {
 }
 
 #[tokio::test]
-async fn an_agent_without_a_box_begins_when_it_is_told_to() {
+async fn agent_without_a_box_starts_when_released() {
     let fixture = Fixture::new(SCRIPT);
     let prepared = prepare(&fixture);
     fs::write(fixture.cwd().join("file"), "made meanwhile\n").unwrap();
@@ -85,7 +85,7 @@ async fn an_agent_without_a_box_begins_when_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_shim_that_nobody_came_for() {
+async fn abandoned_shim_leaves_nothing_behind() {
     let fixture = boxed("exec cat");
     let prepared = prepare(&fixture);
     waiting(&fixture);

@@ -3,7 +3,7 @@ use crate::egress::ledger::{EgressLine, ledger_path};
 use std::{net::IpAddr, path::Path};
 use tokio::net::TcpListener;
 
-/// An outside in which every name is one server of ours.
+/// A network in which every name resolves to one test server.
 struct Outside {
     server: SocketAddr,
 }
@@ -26,7 +26,7 @@ impl Network for Outside {
     }
 }
 
-/// What the server heard and what the program was answered, and the record.
+/// The bytes that the server and the program received, and the record.
 struct Visit {
     heard: String,
     answer: String,
@@ -44,12 +44,12 @@ fn door(dir: &Path, server: SocketAddr, token: Option<&str>) -> Door<Outside> {
     }
 }
 
-/// A program says `words` and closes; the server, where it is reached, says `reply` to all it hears.
+/// The program sends `words` and closes. The server, if it is reached, reads all and sends `reply`.
 fn visit(token: Option<&str>, words: &str, reply: &str) -> Visit {
     visit_by(|_| Upstream::default(), token, words, reply)
 }
 
-/// The same where the machine has a proxy, which is made of the address of the server.
+/// The same on a machine with a proxy, built from the address of the server.
 fn visit_by(
     upstream: impl FnOnce(SocketAddr) -> Upstream,
     token: Option<&str>,
@@ -97,7 +97,7 @@ fn visit_by(
 }
 
 #[test]
-fn a_tunnel_carries_both_directions_and_its_bytes_are_counted() {
+fn tunnel_carries_both_directions_and_counts_bytes() {
     let visited = visit(None, "CONNECT pkg.example:443 HTTP/1.1\r\n\r\nhello", "world!");
     assert_eq!(visited.heard, "hello");
     assert_eq!(visited.answer, "HTTP/1.1 200 Connection established\r\n\r\nworld!");
@@ -108,16 +108,16 @@ fn a_tunnel_carries_both_directions_and_its_bytes_are_counted() {
 }
 
 #[test]
-fn a_plain_request_is_passed_on_without_what_was_for_us() {
+fn plain_request_is_forwarded_without_proxy_headers() {
     let head = "GET http://pkg.example/x HTTP/1.1\r\nHost: other.test\r\nProxy-Connection: keep-alive\r\n\r\n";
     let visited = visit(None, head, "HTTP/1.1 204 No Content\r\n\r\n");
     assert_eq!(visited.heard, "GET /x HTTP/1.1\r\nHost: pkg.example\r\nconnection: close\r\n\r\n");
     assert_eq!(visited.answer, "HTTP/1.1 204 No Content\r\n\r\n");
 }
 
-/// A proxy would take what follows for the next request, to wherever that says.
+/// A proxy would treat the following bytes as the next request, to any destination.
 #[test]
-fn nothing_goes_on_behind_a_request_that_was_judged() {
+fn nothing_is_forwarded_after_a_checked_request() {
     let by_proxy = |server: SocketAddr| {
         let variables = [("http_proxy".to_owned(), format!("http://{server}"))];
         Upstream::of_environment(&variables.into())
@@ -143,7 +143,7 @@ fn nothing_goes_on_behind_a_request_that_was_judged() {
 }
 
 #[test]
-fn a_refused_place_is_not_dialled_and_says_what_would_allow_it() {
+fn refused_destination_is_not_dialled_and_names_the_fix() {
     let visited = visit(None, "CONNECT evil.test:443 HTTP/1.1\r\n\r\n", "");
     assert!(visited.answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{}", visited.answer);
     assert!(
@@ -157,14 +157,14 @@ fn a_refused_place_is_not_dialled_and_says_what_would_allow_it() {
 }
 
 #[test]
-fn a_name_that_leads_to_the_loopback_is_refused_although_it_is_on_the_list() {
+fn listed_name_that_resolves_to_the_loopback_is_refused() {
     let visited = visit(None, "CONNECT rebound.example:443 HTTP/1.1\r\n\r\n", "");
     assert!(visited.answer.starts_with("HTTP/1.1 403 "), "{}", visited.answer);
     assert!(visited.lines[0].reason.contains("loopback"), "{:?}", visited.lines);
 }
 
 #[test]
-fn a_head_that_cannot_be_read_is_refused_and_written_down() {
+fn unreadable_head_is_refused_and_recorded() {
     let visited = visit(None, "CONNECT pkg.example\0.evil.test:443 HTTP/1.1\r\n\r\n", "");
     assert!(visited.answer.starts_with("HTTP/1.1 400 "), "{}", visited.answer);
     assert_eq!((visited.lines[0].host.as_str(), visited.lines[0].allowed), (UNREADABLE, false));
@@ -180,7 +180,7 @@ fn a_head_that_cannot_be_read_is_refused_and_written_down() {
 }
 
 #[test]
-fn where_a_secret_is_asked_for_nobody_passes_without_it() {
+fn missing_or_wrong_secret_is_refused() {
     let ask = |header: &str| format!("CONNECT pkg.example:443 HTTP/1.1\r\n{header}\r\n");
     for header in
         ["", "Proxy-Authorization: Basic d3Jvbmc=\r\n", "Authorization: Basic cmlnaHQ=\r\n"]

@@ -1,4 +1,4 @@
-//! Ends the agent: requests it, forces it, verifies it, and records it.
+//! Ends the agent: asks it to end, kills it, verifies the end, and records it.
 
 use super::{Phase, Service};
 use crate::{
@@ -18,15 +18,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two looks for processes that are on their way out.
+/// The interval between two checks for processes that are ending.
 const LOOK_AGAIN_MS: u64 = 20;
-/// Between two looks at whether all in a box have halted, which the kernel sees to in that time.
+/// The interval between two checks of whether all processes in a box have halted.
 const HALT_MS: u64 = 1;
-/// Looks in a row after which that is believed.
+/// How many checks in a row must confirm it.
 const HALTED_LOOKS: u32 = 2;
 
 impl Service {
-    /// Goes on to the next phase when its time has come.
+    /// Moves to the next phase if it is due.
     pub(super) fn settle(&mut self) {
         self.end_a_crowd();
         let now = Instant::now();
@@ -45,7 +45,7 @@ impl Service {
         }
     }
 
-    /// Ends an agent that has started more than it may.
+    /// Ends an agent that has started more processes than allowed.
     fn end_a_crowd(&mut self) {
         if matches!(self.phase, Phase::Over) {
             return;
@@ -53,13 +53,13 @@ impl Service {
         let crowd = self.process_counter.as_mut().and_then(|it| it.exceeded(self.own.pid));
         if let Some(words) = crowd {
             self.stderr.note(&words);
-            // When the first process of a box ends, all others end at once, however fast they start new ones.
+            // When the first process of a box ends, all others end too, however fast they fork.
             self.agent.id.signal(Signal::KILL).ok();
             self.finish();
         }
     }
 
-    /// Asks everything in the tree to end; what does not is killed after the grace.
+    /// Asks all processes of the tree to end. The rest are killed after the grace period.
     pub(super) fn begin_end(&mut self, grace_ms: u64) {
         let kill_at = Instant::now() + Duration::from_millis(grace_ms);
         match &mut self.phase {
@@ -77,7 +77,8 @@ impl Service {
         if Instant::now() >= kill_at {
             return;
         }
-        // Ending the first process of a box ends everything in it at once, without any grace period.
+        // Ending the first process of a box ends all of its processes at once, without a grace
+        // period.
         let holder = match self.spec.policy.tier {
             Tier::T1 | Tier::T2 => None,
             Tier::T3 => Some(self.agent.id),
@@ -90,18 +91,18 @@ impl Service {
         });
     }
 
-    /// Signals all in the agent's own group, and tells which it is. Not when the agent has ended:
-    /// its number may be another's then.
+    /// Signals the agent's process group and returns its id. Does nothing if the agent has ended,
+    /// because the id may have been reused.
     fn signal_group(&self, signal: Signal) -> Option<i32> {
         let group = Pid::from_raw(self.agent.id.pid).filter(|_| self.agent.id.is_alive())?;
         kill_process_group(group, signal).ok()?;
         Some(self.agent.id.pid)
     }
 
-    /// Kills what is left, proves that nothing is, and writes down how it ended.
+    /// Kills the remaining processes, verifies that none is left, and records how the agent ended.
     pub(super) fn finish(&mut self) {
-        // At once, because the processes may use all processor time. With the first process of a box the
-        // kernel ends all others in it, and none has to be searched for.
+        // Done at once, because the processes may use all CPU time. When the first process of a box
+        // ends, the kernel ends all others in it, so no search is needed.
         let mut is_ending = match self.spec.policy.tier {
             Tier::T1 | Tier::T2 => {
                 self.signal_group(Signal::STOP);
@@ -112,7 +113,7 @@ impl Service {
                 true
             }
         };
-        // It is one of ours, and may write down first what it has counted.
+        // This is one of our processes, and it may have to write its remaining counts first.
         self.agent.outlet = None;
         if is_ending && self.has_halted() {
             self.tell_the_halt();
@@ -137,15 +138,15 @@ impl Service {
         self.tell_the_end();
     }
 
-    /// Waits a moment until nothing in the box, which was killed, runs any more. Of a large agent the
-    /// memory takes several times as long to be given back.
+    /// Waits briefly until no process in the killed box runs any more. Freeing the memory of a
+    /// large agent takes several times as long.
     fn has_halted(&mut self) -> bool {
         let until = Instant::now() + Duration::from_millis(LOOK_AGAIN_MS);
         let mut looks = 0;
         while looks < HALTED_LOOKS && Instant::now() < until {
             match self.agent.reaper.next(Duration::from_millis(HALT_MS)) {
                 Some(Reaped::Agent(status)) => self.ended = Some(status),
-                // Its last word, which is heard again.
+                // The final message of the reaper. It is received again later.
                 Some(Reaped::All) => return false,
                 None if tree::has_halted(self.own.pid) => looks += 1,
                 None => looks = 0,
@@ -163,7 +164,7 @@ impl Service {
         ExitRecord { exit, ordered: self.ordered }
     }
 
-    /// Lets the client know, where it listens. Whether it does is found out at the end.
+    /// Tells the client, if one is connected. Errors are handled at the end.
     fn tell_the_halt(&mut self) {
         self.drain();
         let halted = Report::Halted(self.record());
@@ -173,7 +174,7 @@ impl Service {
         }
     }
 
-    /// Takes what the dead have left in the pipes.
+    /// Reads what the ended processes have left in the pipes.
     fn drain(&mut self) {
         if let Err(error) = self.take_rest() {
             self.stderr.note(&format!("the last output is lost: {error}"));

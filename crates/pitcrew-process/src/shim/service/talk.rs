@@ -1,4 +1,4 @@
-//! Connections: which one is the client, what it requests, what it is sent.
+//! Connections: which one is the client, what it requests, and what is sent to it.
 
 use super::{Phase, Service};
 use crate::{
@@ -14,12 +14,12 @@ use std::{
 };
 
 impl Service {
-    /// Hears a visitor out: it may have become the client, go on visiting, or be gone.
+    /// Handles the requests of a visitor. Afterwards it is the client, still a visitor, or closed.
     pub(super) fn seat(&mut self, visitor: Connection) -> io::Result<()> {
         let (visitor, heard) = self.hear(visitor);
         match visitor {
             Some(it) if it.cursor().is_none() => self.visitors.push(it),
-            // One client at a time: a second one is turned away.
+            // Only one client at a time: a second one is rejected.
             Some(it) if self.client.is_none() => {
                 self.client = Some(it);
                 self.met_a_client = true;
@@ -30,8 +30,8 @@ impl Service {
         heard
     }
 
-    /// Carries out the request of a connection, and returns the connection unless it is closed; also when
-    /// the request failed, because the end still has to be reported to it.
+    /// Carries out the requests of a connection. Returns the connection unless it is closed, even
+    /// if a request failed, because the end must still be reported to it.
     pub(super) fn hear(
         &mut self,
         mut connection: Connection,
@@ -47,7 +47,7 @@ impl Service {
                 Order::Stop { grace_ms } => {
                     self.begin_end(grace_ms);
                     // A caller that is not attached reads the exit record. Closing the connection
-                    // acknowledges the request at once: the end may take a while.
+                    // acknowledges the request at once, because the end may take a while.
                     has_said_all = cursor.is_none();
                     if has_said_all && !self.met_a_client {
                         self.expect_nobody();
@@ -71,7 +71,7 @@ impl Service {
         ((!is_gone).then_some(connection), heard.map(drop))
     }
 
-    /// Writes the frame down, then gives it to the agent; each id once.
+    /// Records the frame, then passes it to the agent. Each id is sent only once.
     fn send(&mut self, id: u64, frame: &str) -> io::Result<()> {
         if matches!(self.phase, Phase::Over) || self.sent.contains(&id) {
             return Ok(());
@@ -83,7 +83,7 @@ impl Service {
     }
 
     pub(super) fn accept(&mut self) {
-        // A connection that was closed before we looked needs no handling.
+        // A connection that was closed before it was accepted needs no handling.
         if let Ok((stream, _)) = self.listener.accept()
             && let Ok(visitor) = Connection::new(stream)
         {
@@ -110,7 +110,7 @@ impl Service {
         }
     }
 
-    /// Lets the client know at the end of its stream that all is over, whenever it came.
+    /// Reports the end to the client after its stream, even if it connects later.
     pub(super) fn tell_the_end(&mut self) {
         if let (Some(client), Some(exit)) = (&mut self.client, &self.exit) {
             client.bid_farewell(&Report::Exited(exit.clone()));
