@@ -1,4 +1,5 @@
-//! What a snapshot costs, beside `git status` on the same tree: `cargo run --release -p pitcrew-git --example bench_snapshots`.
+//! Measures the cost of a snapshot compared with `git status` on the same tree:
+//! `cargo run --release -p pitcrew-git --example bench_snapshots`.
 
 use pitcrew_git::{
     AttemptName, CheckoutKind, Git, Layout, PrepareCheckout, PreparePlan, Repository, TakeSnapshot,
@@ -78,7 +79,7 @@ fn clock<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     (began.elapsed(), result)
 }
 
-/// In milliseconds. The first round warms up.
+/// The median in milliseconds. The first round is a warm-up.
 fn median(mut times: Vec<Duration>) -> f64 {
     times.remove(0);
     times.sort_unstable();

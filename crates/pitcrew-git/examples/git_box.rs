@@ -1,4 +1,4 @@
-//! What the tests start in place of Pitcrew's own executable: it makes the boxes.
+//! The executable that tests use instead of Pitcrew's own to make boxes.
 
 use std::{ffi::OsString, process::ExitCode};
 

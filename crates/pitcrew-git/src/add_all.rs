@@ -7,16 +7,17 @@ use crate::{
     steps::Step,
 };
 
-/// How often a tree is looked at again in which something moved just then.
+/// How many times a tree is read if files change while git reads it.
 const LOOKS_MAX: usize = 8;
 
-/// What ends a git under whose eyes a file became shorter.
+/// The signal that ends git if a file is truncated while git has it mapped.
 const SIGBUS: i32 = 7;
 
 impl Snapshot<'_> {
-    /// Takes the steps, the first of which puts everything but the given paths into the index.
+    /// Runs the steps, the first of which adds everything but the given paths to the index.
     ///
-    /// A file that comes and goes under git's eyes is left out: git ends at the first of them.
+    /// A file that disappears while git reads it is excluded, because git stops at the first such
+    /// file.
     pub(crate) fn add_all(
         &mut self,
         without: &[Vec<u8>],
@@ -49,7 +50,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// What changed while git looked at it.
+/// A change of the tree while git read it.
 #[derive(Debug, PartialEq, Eq)]
 enum Moved {
     Path(Vec<u8>),
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moved_is_looked_at_again() {
+    fn only_concurrent_changes_are_retried() {
         let gone = "warning: x\nfatal: unable to stat 'a/b c': No such file or directory\n";
         assert_eq!(moved(gone), Some(Moved::Path(b"a/b c".to_vec())));
         let unstable = "fatal: confused by unstable object source data for 1234\n";

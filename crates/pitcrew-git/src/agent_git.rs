@@ -1,8 +1,8 @@
 //! Reads the git folder of an agent's checkout without starting git.
 //!
-//! An agent may leave anything in it. Git opens what it finds, waits for pipes, and follows links
-//! and settings; so only regular files of a bounded size are read here, and git is pointed at the
-//! objects only if they consist of folders and regular files.
+//! An agent may leave anything in it. Git opens every file it finds, blocks on pipes, and follows
+//! links and settings. So only regular files of a bounded size are read here, and git gets access
+//! to the objects only if they consist of folders and regular files.
 
 use pitcrew_model::CommitId;
 use pitcrew_process::Folder;
@@ -17,12 +17,12 @@ const REF_BYTES_MAX: u64 = 1_024;
 const PACKED_REFS_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 const ALTERNATES_BYTES_MAX: u64 = 64 * 1_024;
 
-/// More than an agent's own folder has: it borrows what it began with.
+/// More entries than an agent's git folder needs, because it borrows the objects of its start.
 const ENTRIES_MAX: usize = 200_000;
-/// Deeper than any git puts a file.
+/// Deeper than git ever nests files.
 const DEPTH_MAX: usize = 32;
 
-/// What a git opens that is started on the folder. Hooks are not run.
+/// The files and folders that git opens when it is started on the folder. Hooks are not run.
 const OPENED: [&str; 10] = [
     "HEAD",
     "config",
@@ -36,8 +36,8 @@ const OPENED: [&str; 10] = [
     "worktrees",
 ];
 
-/// The commit that the HEAD of a checkout is at. `None` where that is unknown, or where it is a
-/// commit of the agent's and its objects are not plain folders and files.
+/// The commit at the HEAD of a checkout. `None` if it is unknown, or if it is a commit of the agent
+/// and its objects are not plain folders and files.
 pub(crate) fn head(checkout: &Path, start: &CommitId) -> Option<CommitId> {
     let git = open(checkout).ok()?;
     let commit = CommitId(named(&git, start)?);
@@ -45,12 +45,12 @@ pub(crate) fn head(checkout: &Path, start: &CommitId) -> Option<CommitId> {
     (commit == *start || may_be_read()).then_some(commit)
 }
 
-/// Whether git may be started on the folder itself. A missing one is harmless.
+/// Whether git may be started on the folder itself. A missing folder is harmless.
 pub(crate) fn is_plain(checkout: &Path) -> bool {
     let git_dir = checkout.join(".git");
     match fs::symlink_metadata(&git_dir) {
         Ok(found) if found.is_dir() => {}
-        // It is not looked at then.
+        // In this case, git does not read it.
         _ => return true,
     }
     let opened = OPENED.iter().map(|it| git_dir.join(it)).all(|it| is_tree(&it));
@@ -87,7 +87,7 @@ fn object(text: &str, start: &CommitId) -> Option<String> {
     is_name.then(|| name.to_owned())
 }
 
-/// Whether the alternates are real paths without links, and none is in the agent's checkout.
+/// Whether the alternates are real paths without links and all are outside the agent's checkout.
 fn borrows_plainly(checkout: &Path, git: &Folder) -> bool {
     let path = Path::new("objects/info/alternates");
     let lines = match git.read(path, ALTERNATES_BYTES_MAX) {
@@ -103,7 +103,7 @@ fn borrows_plainly(checkout: &Path, git: &Folder) -> bool {
     lines.lines().filter(|it| !it.is_empty()).all(is_others)
 }
 
-/// Whether there is nothing, a regular file, or a folder of such.
+/// Whether the path is missing, a regular file, or a folder of regular files and folders.
 fn is_tree(path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return true };
     let mut left = ENTRIES_MAX;

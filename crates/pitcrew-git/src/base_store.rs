@@ -1,13 +1,13 @@
-//! The base store: the only objects of the vault that a program in a box can read.
+//! The base store: the only vault objects that a program in a box can read.
 //!
-//! The vault has everything of the user's repository, unmerged branches and stashes too. Checkouts
-//! borrow from a second bare repository beside it instead, which holds what is reachable from the
-//! bases and the integration heads of plans. A checkout that starts from another commit, such as the
-//! snapshot of a parent, gets the missing objects in its own folder.
+//! The vault has everything in the user's repository, including unmerged branches and stashes. So
+//! checkouts borrow from a second bare repository beside it, which holds what is reachable from the
+//! bases and the integration heads of plans. A checkout that starts from another commit, such as
+//! the snapshot of a parent, gets the missing objects in its own git folder.
 //!
-//! The store is filled with one pack at a time and never forgets an object, so a checkout can borrow
-//! for as long as it lives. A commit is listed after its pack is on disk: a fill that was killed left
-//! at most an unlisted pack, and the next one makes it again.
+//! The store is filled with one pack at a time and never removes an object, so a checkout can
+//! borrow from it for its whole lifetime. A commit is listed after its pack is on disk. If a fill
+//! is killed, it leaves at most an unlisted pack, and the next fill creates that pack again.
 
 use crate::{
     Git, Vault,
@@ -25,14 +25,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Commits that are remembered. A commit that was dropped from the list costs a small pack.
+/// The maximum number of listed commits. Publishing a commit that was dropped from the list costs a
+/// small pack.
 const LISTED_MAX: usize = 500;
 
-/// The commits whose objects are all in the base store, the latest last. Absent until it is read.
+/// The commits whose objects are all in the base store, the latest last. `None` until the list is
+/// read.
 pub(crate) type Published = Mutex<Option<Arc<Vec<CommitId>>>>;
 
 impl Vault {
-    /// Adds a commit of a plan with its history to what every checkout borrows.
+    /// Adds a commit of a plan and its history to the store that every checkout borrows from.
     pub(crate) fn publish(&self, commit: &CommitId, cancel: &Cancel) -> Result<(), VaultError> {
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = self.listed(&mut published)?;
@@ -55,8 +57,8 @@ impl Vault {
         self.gather_store_packs(cancel)
     }
 
-    /// Puts what the base store lacks of a commit or tree into a folder of objects that borrows from
-    /// it.
+    /// Writes the objects of a commit or tree that the base store lacks to an objects folder that
+    /// borrows from it.
     pub(crate) fn supply(
         &self,
         objects: &Path,
@@ -73,7 +75,7 @@ impl Vault {
         Ok(self.pack_missing(&objects.join("pack"), wanted, &listed, cancel)?)
     }
 
-    /// The folder of objects that checkouts borrow from.
+    /// The objects folder that checkouts borrow from.
     pub(crate) fn borrowed(&self) -> PathBuf {
         self.layout.base_store().join("objects")
     }
@@ -89,8 +91,9 @@ impl Vault {
         Ok(published.clone().expect("it was just read"))
     }
 
-    /// Packs what `wanted` reaches and the listed commits do not, straight into another folder. Git
-    /// writes the pack under a temporary name of the vault and renames it when it is whole.
+    /// Packs what is reachable from `wanted` but not from the listed commits, directly into another
+    /// folder. Git writes the pack under a temporary name in the vault and renames it when it is
+    /// complete.
     fn pack_missing(
         &self,
         packs: &Path,
@@ -102,7 +105,7 @@ impl Vault {
         for commit in listed {
             writeln!(revisions, "^{commit}").expect("a string takes everything");
         }
-        // What a partial clone never downloaded is missing in a checkout too.
+        // Objects that a partial clone never downloaded are missing in a checkout too.
         let missing = if self.settings.is_partial { "allow-any" } else { "error" };
         self.call("pack-objects")
             .config("pack.writeReverseIndex=false")
@@ -114,8 +117,8 @@ impl Vault {
     }
 }
 
-/// Makes an empty bare repository for objects like those of `commit`; a crash leaves it whole or not
-/// there.
+/// Creates an empty bare repository with the object format of `commit`. After a crash, it is either
+/// complete or missing.
 pub(crate) fn init_bare(
     git: &Git,
     path: &Path,

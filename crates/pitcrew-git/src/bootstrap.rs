@@ -1,5 +1,6 @@
-//! Copies into a fresh checkout what the user has and git does not: agent configuration, and the
-//! ignored files that `.worktreeinclude` names. Never overwrites what is there.
+//! Copies files that git does not track from the user's tree to a new checkout: agent
+//! configuration, and the ignored files that `.worktreeinclude` names. Never overwrites existing
+//! files.
 
 use crate::{
     Vault,
@@ -18,18 +19,18 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Without them an agent does not know the commands and tools that its prompt speaks of.
+/// Without these files, an agent lacks the commands and tools that its prompt refers to.
 const AGENT_CONFIG: [&str; 6] =
     [".claude", ".mcp.json", ".codex", ".gemini", ".goosehints", ".opencode"];
-/// The file that names ignored files to be copied, one pattern a line, as in `.gitignore`.
+/// The file that names ignored files to copy, one pattern per line, as in `.gitignore`.
 const INCLUDE: &str = ".worktreeinclude";
-/// More copied files than this are excluded by the folder that was asked for.
+/// If more files than this were copied from a requested folder, the excludes name the folder.
 const EXCLUDE_LINES_MAX: usize = 1_000;
-/// Links in a circle end here.
+/// Stops at cycles of links.
 const DEPTH_MAX: usize = 64;
 
 impl Vault {
-    /// Copies what is missing and returns lines for the checkout's excludes.
+    /// Copies missing files and returns lines for the checkout's excludes.
     pub(crate) fn bootstrap(
         &self,
         checkout: &Path,
@@ -55,7 +56,7 @@ impl Vault {
         Ok(exclude)
     }
 
-    /// The files and folders that are ignored by git and named by `.worktreeinclude`.
+    /// The files and folders that git ignores and `.worktreeinclude` names.
     fn included(&self, cancel: &Cancel) -> Result<Vec<PathBuf>, GitError> {
         let named = self
             .user
@@ -81,7 +82,7 @@ impl Vault {
     }
 }
 
-/// Copies a file or folder of the user's tree, as far as the checkout does not have it.
+/// Copies a file or folder of the user's tree, skipping what the checkout already has.
 fn copy_missing(root: &Path, checkout: &Path, path: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut copied = Vec::new();
     let mut open = vec![(root.join(path), path.to_owned())];
@@ -123,8 +124,8 @@ enum Kind {
     Link(PathBuf),
 }
 
-/// What is at `path`. A link that leaves the repository counts as what it points to: an agent must
-/// not write through it.
+/// The kind of file at `path`. A link that leaves the repository counts as its target, because an
+/// agent must not write through it.
 fn kind_of(root: &Path, path: &Path) -> Option<Kind> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
@@ -144,7 +145,7 @@ fn kind_of(root: &Path, path: &Path) -> Option<Kind> {
     }
 }
 
-/// Whether every folder above `path` is a real one: the tree may have a link in its place.
+/// Whether every folder above `path` is a real folder. The tree may have a link in its place.
 fn has_plain_parents(checkout: &Path, path: &Path) -> bool {
     let mut folder = checkout.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -161,7 +162,7 @@ fn make_parent(path: &Path) -> Result<(), FileError> {
     files::create_folder(path.parent().expect("it is below the checkout"))
 }
 
-/// Copies a file with its mode and times, sharing its blocks where the file system can.
+/// Copies a file with its mode and times, sharing its blocks if the file system supports it.
 fn copy_file(from: &Path, to: &Path) -> Result<(), FileError> {
     make_parent(to)?;
     let copy = || -> io::Result<()> {
@@ -171,7 +172,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), FileError> {
             io::copy(&mut source, &mut target)?;
         }
         let metadata = source.metadata()?;
-        // Nothing in a checkout runs as its owner or group.
+        // No program in a checkout runs as the file's owner or group.
         let mode = metadata.permissions().mode() & 0o777;
         target.set_permissions(fs::Permissions::from_mode(mode))?;
         let times = fs::FileTimes::new().set_modified(metadata.modified()?);

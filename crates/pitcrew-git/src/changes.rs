@@ -9,9 +9,9 @@ use pitcrew_process::Cancel;
 pub(crate) struct Change {
     pub(crate) mode_before: String,
     pub(crate) mode_after: String,
-    /// The object after the change; all zeros when it was deleted.
+    /// The object after the change. All zeros if the path was deleted.
     pub(crate) object: String,
-    /// git's letter: A, M, D, T.
+    /// The status letter that git prints: A, M, D or T.
     pub(crate) letter: char,
     pub(crate) path: Vec<u8>,
 }
@@ -25,19 +25,19 @@ impl Change {
         String::from_utf8_lossy(&self.path).into_owned()
     }
 
-    /// A repository where none was.
+    /// Whether the change adds a repository at a path that had none.
     pub(crate) fn embeds_repository(&self) -> bool {
         self.mode_after == MODE_REPOSITORY && self.mode_before != MODE_REPOSITORY
     }
 }
 
-/// Lines that a change added and removed; absent for a binary file.
+/// The number of lines that a change added and removed. `None` for a binary file.
 pub(crate) type Lines = Option<(u64, u64)>;
 
 /// Changes with their size in lines.
 pub(crate) struct Counted {
     pub(crate) changes: Vec<Change>,
-    /// Of each of the changes.
+    /// One entry for each change.
     pub(crate) lines: Vec<Lines>,
     pub(crate) insertions: u64,
     pub(crate) deletions: u64,
@@ -63,13 +63,14 @@ impl Counted {
     }
 }
 
-/// Reads `--raw -z --no-abbrev --no-renames`, to the end or not at all.
+/// Parses the output of `--raw -z --no-abbrev --no-renames`. `None` unless all of it can be parsed.
 pub(crate) fn parse_raw(output: &[u8]) -> Option<Vec<Change>> {
     let (changes, rest) = split_raw(output)?;
     rest.is_empty().then_some(changes)
 }
 
-/// The same with `--numstat`: each change again, in the same order, with its lines.
+/// Parses the output of the same options with `--numstat`, which lists each change again, in the
+/// same order, with its line counts.
 pub(crate) fn parse_counted(output: &[u8]) -> Option<(Vec<Change>, Vec<Lines>)> {
     let (changes, mut rest) = split_raw(output)?;
     let lines =
@@ -77,7 +78,7 @@ pub(crate) fn parse_counted(output: &[u8]) -> Option<(Vec<Change>, Vec<Lines>)> 
     rest.is_empty().then_some((changes, lines))
 }
 
-/// Reads the changes at the beginning; the rest is what follows them.
+/// Parses the changes at the beginning and returns the remaining output.
 fn split_raw(mut output: &[u8]) -> Option<(Vec<Change>, &[u8])> {
     let mut changes = Vec::new();
     while output.starts_with(b":") {
@@ -87,7 +88,7 @@ fn split_raw(mut output: &[u8]) -> Option<(Vec<Change>, &[u8])> {
     Some((changes, output))
 }
 
-/// Takes a field, with the zero that ends it, from the beginning.
+/// Splits off the first field, which ends with a zero byte.
 fn field<'a>(output: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = output.iter().position(|it| *it == 0)?;
     let field = &output[..end];
@@ -108,7 +109,7 @@ fn parse_change(head: &[u8], path: &[u8]) -> Option<Change> {
     })
 }
 
-/// Reads an entry of `--numstat`. Binary files have dashes for numbers.
+/// Parses an entry of `--numstat`. Binary files have dashes instead of numbers.
 fn parse_lines(entry: &[u8], change: &Change) -> Option<Lines> {
     let mut parts = entry.splitn(3, |it| *it == b'\t');
     let (added, removed, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -125,17 +126,17 @@ fn number(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The options that make git compare trees and nothing else.
+/// Options for a plain comparison of trees: no rename detection and no external programs.
 pub(crate) const PLAIN_DIFF: [&str; 6] =
     ["-r", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 impl Call<'_> {
-    /// Runs it and expects exit code 0 and changes in the raw format.
+    /// Runs the command and expects exit code 0 and changes in the raw format.
     pub(crate) fn changes(self, cancel: &Cancel) -> Result<Vec<Change>, GitError> {
         self.parsed(cancel, parse_raw)
     }
 
-    /// Work is judged by what is read here, so an answer that is only partly understood is none.
+    /// The gate judges work by this list, so output that is only partly understood is an error.
     fn parsed<T>(
         self,
         cancel: &Cancel,
@@ -151,7 +152,7 @@ impl Call<'_> {
 }
 
 impl Vault {
-    /// What differs between two commits of the vault.
+    /// The differences between two commits of the vault.
     pub(crate) fn count_changes(
         &self,
         from: &CommitId,
@@ -178,7 +179,7 @@ mod tests {
     const CHANGED: &[u8] = b":100644 120000 1234 5678 T\0link\0";
 
     #[test]
-    fn changes_are_read_whatever_their_names() {
+    fn changes_with_any_names_are_parsed() {
         let changes = parse_raw(&[ADDED, CHANGED].concat()).expect("changes");
         let paths: Vec<&[u8]> = changes.iter().map(|it| it.path.as_slice()).collect();
         assert_eq!(paths, [&b":odd\tname"[..], b"link"]);
@@ -186,9 +187,9 @@ mod tests {
         assert_eq!(parse_raw(b""), Some(Vec::new()));
     }
 
-    /// The gate would let in what is missing from the list.
+    /// The gate would accept any change that is missing from the list.
     #[test]
-    fn what_cannot_be_read_to_its_end_is_not_read_at_all() {
+    fn incomplete_output_is_rejected() {
         let unreadable: [&[u8]; 7] = [
             b"garbage",
             b"\0",
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_is_counted_and_nothing_else() {
+    fn every_change_is_counted_exactly_once() {
         let counted = |lines: &[u8]| parse_counted(&[ADDED, CHANGED, lines].concat());
         let (changes, lines) = counted(b"3\t0\t:odd\tname\0-\t-\tlink\0").expect("counts");
         assert_eq!((changes.len(), lines), (2, vec![Some((3, 0)), None]));

@@ -1,11 +1,11 @@
-//! Runs the checks of a plan on its base, so that checks that fail already are known.
+//! Runs the checks of a plan on its base, to know which checks already fail there.
 
 use crate::{Vault, scratch::Trial};
 use pitcrew_model::{CheckResult, CommitId, Failure, PlanId};
 use pitcrew_process::{Cancel, Policy};
 
 impl Vault {
-    /// Runs the checks on the base. Never a failure: a base that cannot be tried has no results.
+    /// Runs the checks on the base. Never fails: a base that cannot be checked out has no results.
     pub fn check_base(
         &self,
         plan: PlanId,

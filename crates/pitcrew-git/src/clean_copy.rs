@@ -1,8 +1,9 @@
-//! A copy of a task's work that a person can enter.
+//! A copy of a task's work that a person can open.
 //!
-//! The `.git` of a checkout that an agent has written may name programs, and the person's git or shell
-//! prompt would run them. A copy is made from the vault, with a `.git` that only we wrote, where no
-//! agent can write. What a person changes in it is theirs: it is never overwritten and never removed.
+//! The `.git` folder of an agent's checkout may name programs, which the person's git or shell
+//! prompt would run. So a copy is made from the vault, with a `.git` folder that only Pitcrew has
+//! written, in a place where no agent can write. A copy that the person has changed belongs to
+//! them: it is never overwritten or removed.
 
 use crate::{
     Vault,
@@ -19,37 +20,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Copies of one task, all of which but the last a person has changed.
+/// The maximum number of copies of one task. All but the last were changed by a person.
 const COPIES_MAX: u32 = 100;
-/// What the `.git` of a checkout says that is meant for agents.
+/// Sections of a checkout's git configuration that are meant for agents.
 const FOR_AGENTS: [&str; 3] = ["user", "commit", "tag"];
 
 #[derive(Clone, Debug)]
 pub struct CleanCopy {
     pub task: TaskId,
     pub slug: String,
-    /// What it is a copy of.
+    /// The commit to copy.
     pub commit: CommitId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
     pub path: PathBuf,
-    /// An older copy, which the person has changed.
+    /// An older copy that the person has changed.
     pub kept: Option<PathBuf>,
 }
 
-/// What is known of one copy.
+/// The record of one copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct CopyRecord {
     task: TaskId,
-    /// What it is a copy of; absent while it is made.
+    /// The copied commit. `None` while the copy is being made.
     commit: Option<CommitId>,
 }
 
 impl Vault {
-    /// Makes the copy, or brings the one that is there up to date. One that a person has changed stays
-    /// as it is, and a new one is made beside it.
+    /// Creates a copy or updates the existing one. If a person has changed the existing copy, it is
+    /// kept and a new copy is created beside it.
     pub fn clean_copy(
         &self,
         order: &CleanCopy,
@@ -101,7 +102,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Beside the vault: no agent's box has that folder.
+    /// This folder is beside the vault, which is outside every agent's box.
     fn copies(&self) -> PathBuf {
         self.layout.vault.with_file_name("copies")
     }
@@ -115,7 +116,7 @@ impl Vault {
         Ok(records::read(&self.copy_note(path))?)
     }
 
-    /// Whether the folder is a copy of the commit in the end.
+    /// Updates the copy if possible. Returns whether the folder is now a copy of the commit.
     fn is_brought_to(
         &self,
         order: &CleanCopy,
@@ -133,7 +134,7 @@ impl Vault {
                 == self.tree(&order.commit, cancel)?
                 || !self.is_changed_copy(path, &commit, policy, cancel)?
                     && self.renew_copy(order, path, &commit, policy, cancel)?),
-            // Its path was never returned.
+            // The path of this copy was never returned to a caller.
             Some(CopyRecord { commit: None, .. }) => {
                 self.make_copy(order, path, policy, cancel)?;
                 Ok(true)
@@ -161,7 +162,7 @@ impl Vault {
         self.note_copy(order, path, Some(&order.commit))
     }
 
-    /// Takes an unchanged copy from one commit to another. What is ignored in it stays.
+    /// Updates an unchanged copy from one commit to another. Ignored files in it are kept.
     fn renew_copy(
         &self,
         order: &CleanCopy,
@@ -175,7 +176,7 @@ impl Vault {
         self.supply(&path.join(".git/objects"), &order.commit.0, cancel)?;
         let moved =
             call("read-tree").args(["-m", "-u", &from.0, &order.commit.0]).finish(cancel)?;
-        // It looks at everything before it changes anything, such as an ignored file in its way.
+        // Git checks everything before it changes anything, such as for an ignored file in the way.
         if !moved.finished.success() {
             return Ok(false);
         }
@@ -194,7 +195,7 @@ impl Vault {
         Ok(records::write(&self.copy_note(path), &record, Durability::Process)?)
     }
 
-    /// Whether a person has changed files, or committed.
+    /// Whether a person has changed files or made commits.
     fn is_changed_copy(
         &self,
         path: &Path,
@@ -206,7 +207,7 @@ impl Vault {
         let status = call("status").args(["--porcelain", "--untracked-files=all"]);
         let refs = call("for-each-ref").args(["--format=%(objectname)"]);
         let head = call("rev-parse").args(["--verify", "HEAD"]);
-        // A copy that git cannot read was changed.
+        // A copy that git cannot read counts as changed.
         for (call, expected) in [(status, ""), (refs, commit.0.as_str()), (head, commit.0.as_str())]
         {
             let answer = call.finish(cancel)?;

@@ -18,17 +18,17 @@ use std::path::PathBuf;
 pub struct CollectWork {
     pub name: AttemptName,
     pub path: PathBuf,
-    /// What the attempt started from.
+    /// The commit that the attempt started from.
     pub start: CommitId,
-    /// What the gate compares with.
+    /// The commit that the gate compares with.
     pub base: CommitId,
     pub zone: Zone,
-    /// For the commit of what the agent left uncommitted.
+    /// The message for the commit of uncommitted work.
     pub message: String,
 }
 
 impl Vault {
-    /// Commits what was left, takes the work into the vault and through the gate.
+    /// Commits uncommitted work, imports the work into the vault and runs the gate on it.
     pub fn collect(
         &self,
         order: &CollectWork,
@@ -38,7 +38,7 @@ impl Vault {
         self.collect_ready(order, None, policy, cancel)
     }
 
-    /// The same with what was made ready for it.
+    /// Like `collect`, but uses what `get_ready` has prepared.
     pub fn collect_ready(
         &self,
         order: &CollectWork,
@@ -72,7 +72,7 @@ impl Vault {
             unreachable!("what was not imported was refused");
         }
         let end = std::thread::scope(|scope| {
-            // Removing many small files takes time, and the judgement does not depend on it.
+            // Removing many small files takes time, and the gate does not need them.
             scope.spawn(|| drop(snapshot));
             self.judge(&order.base, &commit, &order.zone, &mut verdict, cancel)
         });
@@ -86,9 +86,9 @@ impl Vault {
     }
 }
 
-/// Imports the snapshot, or says why it was refused and answers `false`.
+/// Imports the snapshot. If it is refused, adds the reason to the verdict and returns `false`.
 ///
-/// The agent's own commits are left behind where their objects are missing.
+/// If objects of the agent's own commits are missing, the snapshot is imported without them.
 fn import_sound(snapshot: &mut Snapshot<'_>, verdict: &mut Verdict) -> Result<bool, VaultError> {
     let mut result = snapshot.deliver(Checking::Strict);
     if matches!(result, Err(ImportError::Broken(_))) {
@@ -112,7 +112,7 @@ fn import_sound(snapshot: &mut Snapshot<'_>, verdict: &mut Verdict) -> Result<bo
     }
 }
 
-/// Changes that git cannot list within its limits are too many.
+/// If the changes exceed the limits of git, there are too many of them.
 fn too_many(error: GitError, verdict: &mut Verdict) -> Result<Option<Counted>, GitError> {
     let why = match error.kind {
         GitErrorKind::TooLong { bytes_max } => format!("more than {bytes_max} bytes"),

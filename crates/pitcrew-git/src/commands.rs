@@ -1,4 +1,4 @@
-//! Runs the plan's own commands in a checkout: setup and checks. Confined, they are repository code.
+//! Runs a plan's own commands, which are repository code, confined in a checkout: setup and checks.
 
 use crate::error::chain;
 use pitcrew_model::{CheckResult, Failure, limits, text};
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Runs the setup commands in order, up to the first that fails.
+/// Runs the setup commands in order and stops at the first failure.
 pub(crate) fn run_setup(
     policy: &Policy,
     setup: &[String],
@@ -18,10 +18,10 @@ pub(crate) fn run_setup(
     Commands::of(policy, place).run_setup(setup, cancel)
 }
 
-/// Commands that are run one after another in the same place, with one way to the network.
+/// Commands that run one after another in the same folder, with one shared network connection.
 pub(crate) struct Commands {
     place: PathBuf,
-    /// Ends before the way.
+    /// Dropped before the network connection.
     next: Option<(String, Result<Prepared, RunError>)>,
     policy: Policy,
     _way: Option<Way>,
@@ -29,26 +29,26 @@ pub(crate) struct Commands {
 
 impl Commands {
     pub(crate) fn of(policy: &Policy, place: &Path) -> Self {
-        // Where there is none, each command fails when it looks for its own, and says why.
+        // If this fails, each command opens its own connection and reports the error.
         let way = open_way(policy).ok();
         let policy = way.as_ref().map_or(policy, |it| &it.policy).clone().writing(place);
         Self { place: place.to_owned(), next: None, policy, _way: way }
     }
 
-    /// Makes the box of the command that comes next, while others still fill the place.
+    /// Creates the box of the next command, while other threads still fill the folder.
     ///
-    /// It has to be run on this thread.
+    /// The command has to run on the same thread.
     pub(crate) fn expect(&mut self, command: &str) {
         let prepared = prepare(&self.policy, Run::shell(command, &self.place));
         self.next = Some((command.to_owned(), prepared));
     }
 
-    /// Whether there is a box for what comes next.
+    /// Whether there is a box for the next command.
     pub(crate) fn is_ready(&self) -> bool {
         self.next.as_ref().is_some_and(|it| it.1.is_ok())
     }
 
-    /// Runs the setup commands in order, up to the first that fails.
+    /// Runs the setup commands in order and stops at the first failure.
     pub(crate) fn run_setup(&mut self, setup: &[String], cancel: &Cancel) -> Result<(), Failure> {
         for command in setup {
             let result = self.run(command, limits::SETUP_TIMEOUT_MS, cancel)?;
@@ -60,7 +60,7 @@ impl Commands {
         Ok(())
     }
 
-    /// Runs all the checks, also after one that failed.
+    /// Runs all checks, even if one of them fails.
     pub(crate) fn run_checks(
         &mut self,
         checks: &[String],
@@ -82,7 +82,7 @@ impl Commands {
         let finished = match prepared.and_then(|it| it.go(timeout, cancel)) {
             Ok(finished) => finished,
             Err(error) => Finished {
-                // As a shell says it of a program that it cannot start.
+                // The exit code of a shell for a program that it cannot start.
                 code: Some(127),
                 stdout: chain(&error).into_bytes(),
                 ..Finished::default()

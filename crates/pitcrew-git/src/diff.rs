@@ -1,39 +1,39 @@
-//! Shows what changed, from the vault only.
+//! Compares commits. Reads only the vault.
 
 use crate::{Vault, error::VaultError, snapshot::Agent};
 use pitcrew_model::{AttemptId, CommitId, FileChange, RepoPath};
 use pitcrew_process::{Cancel, Policy};
 use std::path::PathBuf;
 
-/// How much differs between two commits.
+/// The size of the difference between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffStat {
     pub files_count: u64,
     pub insertions: u64,
     pub deletions: u64,
-    /// The first of the changed files.
+    /// The first of the changed files, up to a limit.
     pub files: Vec<FileStat>,
 }
 
-/// How much of one file differs.
+/// The size of the difference in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStat {
     pub file: FileChange,
-    /// Lines that were added and removed; absent for a binary file.
+    /// The number of added and removed lines. `None` for a binary file.
     pub lines: Option<(u64, u64)>,
 }
 
-/// A checkout that may be worked in right now.
+/// A checkout in which an agent may be working.
 #[derive(Clone, Debug)]
 pub struct LiveCheckout {
     pub attempt: AttemptId,
     pub path: PathBuf,
-    /// What the attempt started from.
+    /// The commit that the attempt started from.
     pub start: CommitId,
 }
 
 impl Vault {
-    /// The differences as a patch. `paths` empty: all of them.
+    /// The differences as a patch. If `paths` is empty, of all paths.
     pub fn diff(
         &self,
         from: &CommitId,
@@ -65,7 +65,7 @@ impl Vault {
         })
     }
 
-    /// Saves the state of a checkout as it is now, so that it can be compared.
+    /// Saves the current state of a checkout in the vault so that it can be compared.
     pub fn save_live(
         &self,
         checkout: &LiveCheckout,

@@ -1,4 +1,4 @@
-//! Errors, and the failure of an attempt that each becomes.
+//! Errors, and the attempt failure that each of them becomes.
 
 use crate::locks;
 use pitcrew_model::Failure;
@@ -6,7 +6,7 @@ pub(crate) use pitcrew_model::text::chain;
 use pitcrew_process::RunError;
 use std::{io, path::PathBuf};
 
-/// A git command of ours did not do what it was asked to.
+/// A git command that Pitcrew started has failed.
 #[derive(Debug, thiserror::Error)]
 #[error("git {command} failed in `{}`", place.display())]
 pub struct GitError {
@@ -17,12 +17,12 @@ pub struct GitError {
 }
 
 impl GitError {
-    /// Whether a signal killed it.
+    /// Whether a signal killed the command.
     pub(crate) fn is_kill(&self) -> bool {
         matches!(self.kind, GitErrorKind::Exit { signal: Some(_), .. })
     }
 
-    /// Whether it was given more than it may handle.
+    /// Whether the command exceeded a limit.
     pub(crate) fn is_excess(&self) -> bool {
         matches!(self.kind, GitErrorKind::OutOfMemory | GitErrorKind::TooLong { .. })
     }
@@ -71,7 +71,7 @@ fn describe_exit(code: Option<i32>, signal: Option<i32>, stderr: &str) -> String
     if words.is_empty() { end } else { format!("{end}: {words}") }
 }
 
-/// A file or folder could not be made, read or removed.
+/// A file or folder could not be created, read or removed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {attempted} `{}`", path.display())]
 pub struct FileError {
@@ -81,7 +81,7 @@ pub struct FileError {
     pub source: io::Error,
 }
 
-/// An operation of the vault failed for reasons that lie outside the work it handles.
+/// An operation of the vault failed for a reason other than the work it handles.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! File operations whose errors say what was attempted on which path.
+//! File operations whose errors name the operation and the path.
 
 use crate::error::FileError;
 use pitcrew_model::{Failure, limits};
@@ -22,8 +22,8 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(failed("create the folder", path))
 }
 
-/// Creates a folder, and those above it, that only this user can enter. An existing folder is closed
-/// to others: what is below it may have any mode.
+/// Creates a folder and its parents, accessible only by this user. Access to an existing folder is
+/// restricted too, because files in it may have any mode.
 pub(crate) fn create_private_folder(path: &Path) -> Result<(), FileError> {
     let create = || {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -34,8 +34,8 @@ pub(crate) fn create_private_folder(path: &Path) -> Result<(), FileError> {
     create().map_err(failed("make private the folder", path))
 }
 
-/// Writes a new file at a path below a folder that programs of an agent may have written to. What
-/// has its name gives way, and a link above it is an error.
+/// Writes a new file at a path below a folder that an agent's programs may have written to.
+/// Replaces an existing file. A link among the parent folders is an error.
 pub(crate) fn write_below(
     folder: &Path,
     below: impl AsRef<Path>,
@@ -48,7 +48,7 @@ pub(crate) fn write_below(
     write().map_err(failed("write", &folder.join(below)))
 }
 
-/// Whether there is a real folder at a path below another one, without a link on the way.
+/// Whether there is a real folder at a path below another folder, with no link on the way.
 pub(crate) fn is_folder_below(folder: &Path, below: impl AsRef<Path>) -> bool {
     Folder::open(folder).and_then(|it| it.enter(below.as_ref())).is_ok()
 }
@@ -72,7 +72,7 @@ fn remove_existing(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The bytes of a file; nothing where there is none.
+/// Reads a file. `None` if it does not exist.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -85,7 +85,7 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Whether there is a real folder, not a link to one.
+/// Whether the path is a real folder, not a link to one.
 pub(crate) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_dir())
 }
@@ -99,7 +99,8 @@ pub(crate) fn copy_with_times(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::File::open(from).and_then(|it| copy_open(it, to)).map_err(failed("copy", from))
 }
 
-/// The same from a path below a folder that programs of an agent may have written to.
+/// Like `copy_with_times`, but from a path below a folder that an agent's programs may have written
+/// to.
 pub(crate) fn copy_from_below(
     folder: &Path,
     below: impl AsRef<Path>,
@@ -119,7 +120,7 @@ fn copy_open(mut from: fs::File, to: &Path) -> io::Result<()> {
     to.set_times(times)
 }
 
-/// Removes a folder and everything in it, read-only folders too.
+/// Removes a folder and everything in it, including read-only folders.
 pub(crate) fn remove_folder(path: &Path) -> Result<(), FileError> {
     remove_tree(path).map_err(failed("remove", path))
 }
@@ -144,7 +145,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What is left is removed when the vault is opened the next time.
+        // If this fails, the folder is removed the next time the vault is opened.
         remove_folder(&self.0).ok();
     }
 }
@@ -155,7 +156,7 @@ pub(crate) fn free_bytes(path: &Path) -> Result<u64, FileError> {
     Ok(free.f_bavail.saturating_mul(free.f_frsize))
 }
 
-/// Refuses to go on when the disk is nearly full.
+/// Fails if the disk is nearly full.
 pub(crate) fn require_free_space(path: &Path) -> Result<(), Failure> {
     let free_bytes = free_bytes(path)?;
     if free_bytes < limits::FREE_BYTES_MIN {
@@ -169,8 +170,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_reported_with_its_path() {
-        // Nothing can be stored there, and it says so.
+    fn full_disk_is_reported_with_its_path() {
+        // Nothing can be stored in `/proc`, and it reports no free space.
         let failure = require_free_space(Path::new("/proc")).expect_err("no room");
         assert_eq!(failure, Failure::DiskLow { path: "/proc".into(), free_bytes: 0 });
         assert!(!failure.is_retryable());

@@ -1,8 +1,8 @@
 //! Fills a new folder with the files of a commit.
 //!
-//! One git uses one core for that. Git's own parallel workers report every file to it, which costs
-//! as much as they save on few cores. So several independent gits write a part of the files each,
-//! with an index of their own, and the indexes are merged.
+//! One git process writes files on one core. Git's own parallel workers report every file to the
+//! main process, which costs as much as they save on few cores. So several independent git
+//! processes write a part of the files each, with separate indexes, which are merged afterwards.
 
 use crate::{
     error::GitError,
@@ -22,23 +22,23 @@ use std::{
     thread,
 };
 
-/// Fewer files are written by one git sooner than several have started.
+/// One git process writes fewer files than this in less time than several need to start.
 const FILES_MIN: u32 = 1_000;
 
-/// Others want the disk too.
+/// Limits the load on the disk, which other programs need too.
 const PARTS_MAX: usize = 8;
 
-/// A folder that is to be filled.
+/// A folder to fill.
 pub(crate) struct Fill<'a> {
-    /// A command of git on the folder.
+    /// Builds a git command that works on the folder.
     pub(crate) call: &'a (dyn Fn(&'static str) -> Call<'a> + Sync),
     pub(crate) place: &'a Path,
-    /// Where its index will be.
+    /// The path of the new index.
     pub(crate) index: PathBuf,
     pub(crate) commit: &'a CommitId,
 }
 
-/// By how many gits a tree is filled of which an index of the same repository is known.
+/// How many git processes to use, given an index of the same repository, which shows its size.
 pub(crate) fn parts(known: &Path) -> usize {
     let mut head = [0; 12];
     let read = File::open(known).and_then(|mut it| it.read_exact(&mut head));
@@ -48,13 +48,14 @@ pub(crate) fn parts(known: &Path) -> usize {
 }
 
 impl Fill<'_> {
-    /// Whatever is odd where several gits do it, one does it alone and says what is wrong.
+    /// Fills the folder. If several git processes cannot do it for any reason, a single process
+    /// does all the work and reports the error.
     pub(crate) fn done(&self, parts: usize, cancel: &Cancel) -> Result<(), GitError> {
         if parts > 1 {
             if self.in_parts(parts, cancel).is_some() {
                 return Ok(());
             }
-            // Half of one would be in the way.
+            // A partial index would be in the way.
             fs::remove_file(&self.index).ok();
         }
         self.plain("read-tree").args(["-u", "--reset", &self.commit.0]).done(cancel)
@@ -64,7 +65,7 @@ impl Fill<'_> {
         self.plain("read-tree").arg(&self.commit.0).done(cancel).ok()?;
         let mut index = IndexFile::read(fs::read(&self.index).ok()?, self.commit)?;
         self.make_folders(&index).ok()?;
-        // How a file is written is said by those of attributes, so all of these are there before.
+        // Attributes decide how other files are written, so all attribute files are written first.
         let attributes: Vec<&[u8]> =
             index.names(0..index.len()).filter(|it| is_attributes(it)).collect();
         if !attributes.is_empty() {
@@ -91,13 +92,13 @@ impl Fill<'_> {
         fs::write(&self.index, index.into_bytes()).ok()
     }
 
-    /// A command that writes an index which we can read.
+    /// A command that writes an index in the version that `IndexFile` can read.
     fn plain(&self, command: &'static str) -> Call<'_> {
         (self.call)(command).config("index.version=2")
     }
 
-    /// Two that make the same folder at the same time would be in each other's way. Nothing else is
-    /// here yet, so no name leads elsewhere.
+    /// Creates all folders first, because git processes that create the same folder at the same
+    /// time would conflict. The folder is still empty, so no name can be a link to another place.
     fn make_folders(&self, index: &IndexFile) -> io::Result<()> {
         let mut last: &[u8] = b"";
         for name in index.names(0..index.len()) {
@@ -115,7 +116,7 @@ impl Fill<'_> {
         Ok(())
     }
 
-    /// Writes some of the files; what an index says that knows them.
+    /// Writes some of the files. Returns an index with the metadata of these files.
     fn write(&self, index: &IndexFile, files: Range<usize>, cancel: &Cancel) -> Option<IndexFile> {
         let own = self.index.with_extension(files.start.to_string());
         let names = index.names(files).filter(|it| !is_attributes(it)).collect();
@@ -127,7 +128,7 @@ impl Fill<'_> {
         written
     }
 
-    /// Writes these files, and what is known of them to an index.
+    /// Writes these files and records their metadata in an index.
     fn check_out(&self, index: &Path, names: Vec<&[u8]>, cancel: &Cancel) -> Result<(), GitError> {
         let mut lines = Vec::new();
         for name in names {
@@ -159,7 +160,7 @@ mod tests {
         time::{Duration, SystemTime},
     };
 
-    /// A commit with files of every kind, and the folders that gits make of it.
+    /// A commit with files of every kind, and folders that git fills from it.
     struct Scene {
         lab: Lab,
         vault: Vault,
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn many_gits_fill_a_folder_as_one_does() {
+    fn parallel_fill_equals_a_single_fill() {
         let scene = scene();
         let one = scene.folder("one");
         scene.fill(&one, 1);
@@ -231,17 +232,17 @@ mod tests {
         }
     }
 
-    /// Git need not read a file again to know that it is as it was written.
+    /// Git need not read a file again to detect that it is unchanged.
     #[test]
-    fn the_index_knows_the_files_of_every_part() {
+    fn merged_index_has_the_files_of_every_part() {
         let scene = scene();
         let path = scene.folder("filled");
         scene.fill(&path, 3);
         let index = path.join(".git/index");
-        // Files that are as young as the index are read anyway.
+        // Git reads files again if they are as recent as the index.
         let later = SystemTime::now() + Duration::from_mins(1);
         File::open(&index).expect("an index").set_modified(later).expect("a time");
-        // In root's boxes the files have another owner than here.
+        // In root's boxes, the files have a different owner than outside.
         let changed = ["-c", "core.checkStat=minimal", "diff-files", "--name-only"];
         assert_eq!(scene.git(&path, &changed), "");
         scene.git(&path, &["fsck", "--strict"]);
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn where_several_gits_cannot_fill_a_folder_one_does() {
+    fn failed_parallel_fill_falls_back_to_one_git() {
         let scene = scene();
         let path = scene.folder("filled");
         let lock = path.join(".git/index.0.lock");
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn few_files_are_left_to_one_git() {
+    fn few_files_are_filled_by_one_git() {
         let folder = tempfile::tempdir().expect("a folder");
         let index = folder.path().join("index");
         let parts_for = |count: u32| {

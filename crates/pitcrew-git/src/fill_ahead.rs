@@ -1,8 +1,9 @@
-//! Fills the checkout of a sub-task while the snapshot that it will start from is still being taken.
+//! Fills the checkout of a sub-task while the snapshot that it will start from is still being
+//! taken.
 //!
-//! It is speculative: the folder is filled with the last snapshot, which hardly differs.
-//! `PrepareCheckout` then updates what differs, or starts from scratch. No agent has used the
-//! folder, so it may be discarded at any time.
+//! This is speculative: the folder is filled with the previous snapshot, which usually differs
+//! little. `PrepareCheckout` then updates what differs, or starts from scratch. No agent has used
+//! the folder, so it may be discarded at any time.
 
 use crate::{
     CheckoutKind, PrepareCheckout, Vault,
@@ -24,57 +25,57 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// The branch of the tree until it is used.
+/// The name of the branch until the checkout is used.
 const BRANCH: &str = "pitcrew/ahead";
 const SCRIPT: &str = include_str!("ahead.sh");
 
-/// A guess is not made where there is less room.
+/// Nothing is filled ahead if there is less free space than this.
 const FREE_BYTES_MIN: u64 = 4 * limits::FREE_BYTES_MIN;
 
-/// How soon a cancellation is noticed.
+/// How often to check for a cancellation.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Debug)]
 pub struct FillAhead {
-    /// Whose state is being kept.
+    /// The attempt whose snapshot is being taken.
     pub parent: AttemptId,
-    /// The sub-task that waits for it.
+    /// The sub-task that waits for the snapshot.
     pub task: TaskId,
     pub slug: String,
-    /// The state that was kept last.
+    /// The previous snapshot.
     pub commit: CommitId,
 }
 
-/// A checkout that is being filled, or was.
+/// A checkout that is being filled or has been filled.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     task: TaskId,
     pub(crate) path: PathBuf,
     commit: CommitId,
     cancel: Cancel,
-    /// Says once whether all of it is there.
+    /// Receives one value: whether the folder was filled completely.
     filled: Receiver<bool>,
 }
 
-/// What is being filled.
+/// All checkouts that are being filled ahead.
 #[derive(Debug, Default)]
 pub(crate) struct AllAhead {
-    /// At most one for each parent.
+    /// At most one for each parent attempt.
     of: BTreeMap<AttemptId, Ahead>,
-    /// Nothing is begun any more.
+    /// Set if no more checkouts may be filled ahead.
     is_over: bool,
 }
 
 impl Vault {
-    /// Fills it, on this thread. What was filled before for another sub-task of the same parent and
-    /// was not taken is removed.
+    /// Fills the checkout on this thread. Removes an unused checkout that was filled earlier for
+    /// another sub-task of the same parent.
     pub fn fill_ahead(&self, order: &FillAhead, policy: &Policy) {
         let (sender, filled) = mpsc::channel();
         let cancel = Cancel::default();
         let (path, old) = {
             let mut all = self.all_ahead();
             let is_same = |it: &Ahead| it.task == order.task;
-            // A state that is a little older is brought up to date when it is used.
+            // A slightly older state is updated when it is used.
             if all.is_over || all.of.get(&order.parent).is_some_and(is_same) {
                 return;
             }
@@ -98,7 +99,7 @@ impl Vault {
         sender.send(made.is_ok()).ok();
     }
 
-    /// Discards what was filled for a sub-task of this attempt.
+    /// Discards the checkout that was filled for a sub-task of this attempt.
     pub fn drop_ahead(&self, parent: AttemptId) {
         let ahead = self.all_ahead().of.remove(&parent);
         if let Some(ahead) = ahead {
@@ -106,7 +107,7 @@ impl Vault {
         }
     }
 
-    /// The same for all of them, and for those to come.
+    /// Discards all of them and prevents new ones.
     pub fn drop_all_ahead(&self) {
         let all = {
             let mut all = self.all_ahead();
@@ -121,13 +122,13 @@ impl Vault {
     pub(crate) fn end_ahead(&self, ahead: &Ahead) {
         ahead.cancel.cancel();
         ahead.filled.recv().ok();
-        // What cannot be removed now is removed when the vault is opened the next time.
+        // If this fails, the folder is removed the next time the vault is opened.
         if files::remove_folder(&ahead.path).is_ok() {
             files::remove_if_there(&self.records().ahead(ahead.task)).ok();
         }
     }
 
-    /// Removes what an earlier process has filled.
+    /// Removes the folders that an earlier process has filled.
     pub(crate) fn sweep_ahead(&self) {
         for entry in fs::read_dir(self.records().all_ahead()).into_iter().flatten().flatten() {
             if let Ok(Some(AheadRecord { path })) = records::read(&entry.path())
@@ -138,7 +139,7 @@ impl Vault {
         }
     }
 
-    /// What is being filled for the checkout that is ordered.
+    /// Takes the checkout that is being filled for this order, if any.
     pub(crate) fn take_ahead(&self, order: &PrepareCheckout) -> Option<Ahead> {
         let is_first = order.kind == CheckoutKind::Subtask && order.name.number <= 1;
         let all = &mut self.all_ahead().of;
@@ -147,8 +148,8 @@ impl Vault {
         all.remove(&parent)
     }
 
-    /// From now on its folder is known as the checkout of an attempt. The note must not come back, not
-    /// even after a power loss: what is noted is removed.
+    /// Removes the note of the folder, which now is the checkout of an attempt. The note must not
+    /// reappear, even after a power loss, because noted folders are removed.
     pub(crate) fn forget_ahead(&self, task: TaskId) -> Result<(), FileError> {
         let note = self.records().ahead(task);
         if files::is_there(&note) {
@@ -160,8 +161,8 @@ impl Vault {
         Ok(())
     }
 
-    /// Waits until it is filled and takes it to the state that is asked for; whether that is what a
-    /// new folder would have become.
+    /// Waits until the folder is filled and updates it to `start`. Returns whether the result
+    /// equals a new checkout.
     pub(crate) fn catch_up(
         &self,
         ahead: &Ahead,
@@ -185,12 +186,13 @@ impl Vault {
         is_there && files::remove_if_there(&branch).is_ok()
     }
 
-    /// Makes an empty folder that is surely ours; nothing where that is not as easy as it mostly is.
+    /// Creates an empty folder that certainly belongs to Pitcrew. `None` in all but the simplest
+    /// case.
     fn claim_ahead(&self, order: &FillAhead) -> Option<PathBuf> {
         let folder = names::folder(CheckoutKind::Subtask, order.task, &order.slug);
         let path = self.layout.checkouts.join(folder);
         files::create_private_folder(&self.layout.checkouts).ok()?;
-        // What is being kept meanwhile comes first.
+        // The space is needed first for the snapshot that is being taken.
         let has_room = files::free_bytes(&self.layout.checkouts).ok()? >= FREE_BYTES_MIN;
         if files::is_there(&path) || !has_room {
             return None;
@@ -211,8 +213,8 @@ impl Vault {
 }
 
 impl Ahead {
-    /// Git reads files again that may have been written after the index, and knows only seconds. None
-    /// of these was.
+    /// Dates the index later than all files. Git compares whole seconds and reads every file again
+    /// that may have been written after the index; none of these was.
     fn date_index(&self) -> io::Result<()> {
         let later = SystemTime::now() + Duration::from_secs(1);
         fs::File::open(self.path.join(".git/index"))?.set_modified(later)

@@ -1,7 +1,7 @@
-//! The import gate: what an agent did, compared with what it may do.
+//! The import gate: compares the changes of an agent with what it may change.
 //!
-//! It judges names, modes and sizes and runs nothing of the work. Every commit is judged, not only the
-//! last: what was committed once stays in the history forever.
+//! It judges names, modes and sizes, and never runs anything from the work. Every commit is judged,
+//! not only the last one, because anything that was ever committed stays in the history.
 
 mod batch;
 mod disguise;
@@ -27,15 +27,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use executes::ConfigFiles;
 
-/// Commits of one attempt.
+/// The maximum number of commits of one attempt.
 const COMMITS_MAX: usize = 10_000;
-/// No file system takes a longer target of a link.
+/// No file system supports longer link targets.
 const LINK_BYTES_MAX: u64 = 4_096;
 
-/// Collects refusals, each once.
+/// Collects refusals without duplicates.
 #[derive(Default)]
 pub(crate) struct Verdict {
-    /// With the rule, where that is not clear from the kind.
+    /// Each refusal with its rule, if the kind alone does not identify the rule.
     refusals: BTreeMap<(String, RefusalKind), Option<String>>,
 }
 
@@ -68,7 +68,8 @@ impl Verdict {
 }
 
 impl Vault {
-    /// Judges everything between `base` and `work`, and counts what differs in the end.
+    /// Judges everything between `base` and `work`. Returns the changes between the two with their
+    /// sizes.
     pub(crate) fn judge(
         &self,
         base: &CommitId,
@@ -84,7 +85,7 @@ impl Vault {
         });
         let names = names?;
         let changed = end.as_ref().map_or(String::new(), |it| blobs(&it.changes));
-        // The base comes last: it is not judged, and what it is will be asked for soon.
+        // The base comes last. It is not judged, but its tree and parents will be needed soon.
         let answer = self.look_up(&format!("{names}{base}\n"), &changed, cancel)?;
         let mut found = read(&answer, names.lines().count() + 1)?;
         let before = found.objects.pop();
@@ -108,7 +109,7 @@ impl Vault {
             trees::judge(tree.head, tree.content, work.0.len() / 2, verdict);
         }
         let mut changes = end.changes.clone();
-        // Of a single commit on top of the base all is known.
+        // If there is a single commit on top of the base, its changes are known already.
         if !matches!(commits[..], [it] if it.parents() == [base.0.as_str()]) {
             changes.extend(self.steps(&commits, cancel)?);
         }
@@ -125,7 +126,7 @@ impl Vault {
         Ok(Some(end))
     }
 
-    /// The names of all commits and trees that are new, a line for each.
+    /// The names of all new commits and trees, one per line.
     fn new_objects(
         &self,
         base: &CommitId,
@@ -140,7 +141,7 @@ impl Vault {
         Ok(String::from_utf8_lossy(&call.output(cancel)?).into_owned())
     }
 
-    /// The changes of every commit, against each of its parents.
+    /// The changes of every commit relative to each of its parents.
     fn steps(
         &self,
         commits: &[&batch::Object<'_>],
@@ -154,8 +155,8 @@ impl Vault {
             .changes(cancel)
     }
 
-    /// Asks for the contents of some objects and after them for the sizes of others, of which there is
-    /// a name in each line.
+    /// Looks up the contents of some objects and then the sizes of others. Each argument has one
+    /// object name per line.
     fn look_up(&self, contents: &str, sizes: &str, cancel: &Cancel) -> Result<Answer, GitError> {
         let asked = |order, names: &str| -> String {
             names.lines().flat_map(|it| [order, it, "\n"]).collect()
@@ -169,7 +170,7 @@ impl Vault {
         if answer.finished.success() { Ok(answer) } else { Err(answer.error()) }
     }
 
-    /// Judges sizes and the targets of links. Some sizes are known before.
+    /// Judges sizes and link targets. Some sizes are known already.
     fn judge_blobs(
         &self,
         changes: &[Change],
@@ -201,7 +202,7 @@ impl Vault {
         }
         let targets: String = links.iter().flat_map(|it| [it.object.as_str(), "\n"]).collect();
         let answer = self.look_up(&targets, "", cancel)?;
-        // Objects come in the order that they were asked for.
+        // Objects are in the order of the request.
         for (change, target) in links.iter().zip(read(&answer, links.len())?.objects) {
             if link::leaves(&change.path, target.content) {
                 verdict.refuse(change.path_text(), RefusalKind::SymlinkLeaves);
@@ -211,7 +212,7 @@ impl Vault {
     }
 }
 
-/// The names of what changes leave behind, each once, in a line of its own.
+/// The names of the objects that the changes leave behind, without duplicates, one per line.
 fn blobs(changes: &[Change]) -> String {
     let names: BTreeSet<&str> =
         changes.iter().filter(|it| rules::has_blob(it)).map(|it| it.object.as_str()).collect();
@@ -223,7 +224,7 @@ fn read(answer: &Answer, contents_count: usize) -> Result<batch::Found<'_>, GitE
         .ok_or_else(|| answer.unreadable("an object is missing or broken"))
 }
 
-/// The contents of what `cat-file --batch` was asked for.
+/// The contents of the objects requested from `cat-file --batch`.
 pub(crate) fn read_objects(answer: &Answer, count: usize) -> Result<Vec<&[u8]>, GitError> {
     Ok(read(answer, count)?.objects.into_iter().map(|it| it.content).collect())
 }

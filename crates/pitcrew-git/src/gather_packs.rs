@@ -5,15 +5,15 @@ use pitcrew_model::Failure;
 use pitcrew_process::Cancel;
 use std::{fs, path::Path};
 
-/// Every import leaves a pack, and every look-up may ask each of them.
+/// Every import adds a pack, and every object lookup may search all of them.
 const PACKS_MAX: usize = 50;
 
 /// Fewer loose objects than this are not worth a pack.
 const LOOSE_MAX: usize = 2_000;
 
 impl Vault {
-    /// Packs loose objects and small packs where there are very many. Returns how many loose
-    /// objects were packed.
+    /// Packs loose objects and small packs if there are very many. Returns how many loose objects
+    /// were packed.
     pub fn tidy(&self, cancel: &Cancel) -> Result<u64, Failure> {
         let loose = self.loose_count();
         if loose <= LOOSE_MAX && self.packs_count() <= PACKS_MAX {
@@ -24,13 +24,13 @@ impl Vault {
         Ok(loose.saturating_sub(self.loose_count()) as u64)
     }
 
-    /// Combines small packs where there are many. A repository that borrows from the vault finds every
-    /// object before and after: git rescans when a pack is gone.
+    /// Combines small packs if there are many. A repository that borrows from the vault finds every
+    /// object before and after, because git rescans the folder if a pack is gone.
     pub(crate) fn gather_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
         if self.packs_count() <= PACKS_MAX {
             return Ok(());
         }
-        // Another thread is doing it already.
+        // Another thread is already doing this.
         let Ok(_gathering) = self.gathering.try_lock() else { return Ok(()) };
         if self.packs_count() > PACKS_MAX {
             self.repack(cancel)?;
@@ -38,7 +38,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The same for the base store.
+    /// Does the same for the base store.
     pub(crate) fn gather_store_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
         if count_packs(&self.borrowed()) <= PACKS_MAX {
             return Ok(());
@@ -48,9 +48,9 @@ impl Vault {
         Ok(repacked(self.git.ours(&store, "repack").git_dir(&store)).done(cancel)?)
     }
 
-    /// Puts loose objects and small packs into one pack; large packs stay as they are.
+    /// Puts loose objects and small packs into one pack. Large packs are kept as they are.
     pub(crate) fn repack(&self, cancel: &Cancel) -> Result<(), VaultError> {
-        // Snapshots are many refs, each in a file of its own.
+        // Snapshots create many refs, each in a separate file.
         self.change_refs(|| self.call("pack-refs").arg("--all"))?;
         Ok(repacked(self.call("repack")).done(cancel)?)
     }

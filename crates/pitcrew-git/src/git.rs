@@ -1,4 +1,4 @@
-//! Starts git and reads its output. Knows nothing of any particular repository.
+//! Starts git and reads its output. Does not depend on any particular repository.
 
 use crate::{
     error::{GitError, GitErrorKind},
@@ -16,83 +16,85 @@ use std::{
 };
 
 const TIMEOUT: Duration = Duration::from_mins(10);
-/// What one call may answer. A longer answer is an error, never a cut one.
+/// The maximum output of one call. Longer output is an error and is never truncated.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 64 * 1_024 * 1_024;
-/// Ours or theirs, no repository's settings may start a program or a clean-up behind our back.
+/// Keeps git from starting hooks, monitors or maintenance, whatever the repository's settings are.
 const ALWAYS: [&str; 4] =
     ["core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"];
 
-/// What keeps a git on foreign objects small: it streams files that are larger than any that comes in,
-/// and the memory and number of its threads do not grow with the machine.
+/// Limits the memory that git uses on foreign objects: files above the accepted size are streamed,
+/// and the memory and number of threads do not grow with the machine.
 const FOREIGN: [&str; 3] =
     ["core.bigFileThreshold=32m", "pack.windowMemory=128m", "pack.threads=4"];
 
-/// Indexes are copied, and one that is in two files would lose the other.
+/// Indexes are copied, and a copy of a split index would lack its second file.
 const WHOLE_INDEX: &str = "core.splitIndex=false";
 
-/// How git is started.
+/// How to start git.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
     home: Option<PathBuf>,
     owner: Option<String>,
-    /// The user's settings in boxes.
+    /// The user's settings that are used in boxes.
     settings: Option<PathBuf>,
 }
 
-/// Who wrote the repository or the tree that git is started on.
+/// Who may have written to the repository or tree that git is started on.
 #[derive(Clone, Copy)]
 pub(crate) enum Trust<'a> {
-    /// Only we or the user.
+    /// Only Pitcrew or the user.
     Ours,
     /// An agent may have written to it.
     Confined(&'a Policy),
-    /// No agent yet: the folder is new and its `.git` is ours. Only the files come from an agent.
+    /// No agent so far: the folder is new and its `.git` was made by Pitcrew. Only the files come
+    /// from an agent.
     Fresh(&'a Policy),
 }
 
-/// One git command, built and then run.
+/// One git command, which is built and then run.
 pub(crate) struct Call<'a> {
     command: &'static str,
     trust: Trust<'a>,
     options: Vec<OsString>,
     run: Run,
-    /// What git reads of the user's own settings.
+    /// The files of the user's own settings that git reads.
     settings: Vec<PathBuf>,
-    /// The tree that it works on.
+    /// The tree that git works on.
     tree: PathBuf,
-    /// What it writes besides.
+    /// Other paths that git writes to.
     writes: Vec<PathBuf>,
     script: Option<Script>,
 }
 
-/// What a shell runs instead of one command. The words are its arguments, and chosen by us.
+/// A script that a shell runs instead of one command. The words are its arguments, which Pitcrew
+/// chooses.
 struct Script {
     text: &'static str,
     words: Vec<OsString>,
 }
 
 impl Git {
-    /// A git that takes the settings of its user from `home` and none from the machine.
+    /// A git that reads the user settings in `home` and no system settings.
     pub fn at_home(home: impl Into<PathBuf>) -> Self {
         Self { home: Some(home.into()), ..Self::default() }
     }
 
-    /// Every git that is started says whose it is, so that `end_left_behind` of the process layer
-    /// finds it after its starter died.
+    /// Marks every started git with its owner, so that `end_left_behind` of the process layer finds
+    /// it if the parent process dies.
     #[must_use]
     pub fn owned_by(mut self, owner: &str) -> Self {
         self.owner = Some(owner.into());
         self
     }
 
-    /// In boxes it has these settings in place of the user's.
+    /// Uses these settings in boxes instead of the user's.
     #[must_use]
     pub(crate) fn with_settings(mut self, path: &Path) -> Self {
         self.settings = Some(path.to_owned());
         self
     }
 
-    /// Where the user's own settings of git may be, best first.
+    /// The folder of the user's configuration.
     pub(crate) fn config_home(&self) -> Option<PathBuf> {
         match &self.home {
             Some(home) => Some(home.join(".config")),
@@ -107,7 +109,7 @@ impl Git {
         self.home.clone().or_else(|| std::env::var_os("HOME").map(PathBuf::from))
     }
 
-    /// A command in `place`, which only we or the user write.
+    /// A command in `place`, which only Pitcrew or the user writes to.
     pub(crate) fn ours(&self, place: &Path, command: &'static str) -> Call<'static> {
         self.call(Trust::Ours, place, command)
     }
@@ -119,12 +121,13 @@ impl Git {
         place: &Path,
         command: &'static str,
     ) -> Call<'a> {
-        // Without a remote nothing could be downloaded; pointers are right, if small.
+        // Without a remote, LFS could not download anything, so its pointer files are checked out
+        // unchanged.
         let call = self.call(Trust::Confined(policy), place, command);
         call.config(WHOLE_INDEX).env("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
-    /// A command that fills `place`, a new folder in which no agent has been.
+    /// A command that fills `place`, a new folder that no agent has used.
     pub(crate) fn fresh<'a>(
         &self,
         policy: &'a Policy,
@@ -144,7 +147,8 @@ impl Git {
                 Trust::Ours => limits::GIT_MEMORY_BYTES_MAX,
                 Trust::Confined(_) | Trust::Fresh(_) => limits::GIT_FOREIGN_MEMORY_BYTES_MAX,
             })
-            // Messages are read, and some systems let the second overrule the first.
+            // Messages are parsed, so they must be in English. On some systems LANGUAGE overrides
+            // LC_ALL.
             .env("LC_ALL", "C.UTF-8")
             .env("LANGUAGE", "")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -173,7 +177,7 @@ impl Git {
         Call { command, trust, options, run, settings, tree, writes, script: None }
     }
 
-    /// The settings that git reads in a box.
+    /// The files of the user's settings that git reads in a box.
     fn settings(&self, trust: Trust<'_>) -> Vec<PathBuf> {
         match trust {
             Trust::Ours => Vec::new(),
@@ -188,7 +192,7 @@ impl Git {
 }
 
 impl<'a> Call<'a> {
-    /// An option of git itself, before the command.
+    /// Adds an option of git itself, before the command.
     #[must_use]
     pub(crate) fn option(mut self, option: impl Into<OsString>) -> Self {
         self.options.push(option.into());
@@ -200,14 +204,15 @@ impl<'a> Call<'a> {
         self.option("-c").option(setting)
     }
 
-    /// It reads objects that an agent has made, outside of a box: with as little memory as in one.
+    /// The command reads an agent's objects outside of a box, with the same memory limit as in a
+    /// box.
     #[must_use]
     pub(crate) fn on_foreign_objects(mut self) -> Self {
         self.run = self.run.memory_bytes_max(limits::GIT_FOREIGN_MEMORY_BYTES_MAX);
         FOREIGN.iter().fold(self, |call, it| call.config(it))
     }
 
-    /// Nothing that the user or the machine has set counts, and so no program of theirs.
+    /// Ignores all settings of the user and the system, so none of their programs runs.
     #[must_use]
     pub(crate) fn without_user_settings(self) -> Self {
         self.env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -220,16 +225,15 @@ impl<'a> Call<'a> {
         self.writing(path).option("--git-dir").option(path)
     }
 
-    /// The tree of which the place is a part, which is mounted as a whole. An agent may replace any
-    /// folder of its tree by a link at any time, and to mount that folder would mount the link's
-    /// target.
+    /// Mounts this whole tree, which contains the working folder. An agent may replace any folder
+    /// of its tree with a link at any time, and mounting that folder would mount the link's target.
     #[must_use]
     pub(crate) fn within(mut self, tree: &Path) -> Self {
         tree.clone_into(&mut self.tree);
         self
     }
 
-    /// It writes there as well.
+    /// Allows git to write to this path too.
     #[must_use]
     pub(crate) fn writing(mut self, path: &Path) -> Self {
         self.writes.push(path.to_owned());
@@ -270,14 +274,15 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// A shell runs this text in its place. After these words it is given our git with its options.
+    /// Runs this text in a shell instead of the command. The arguments are these words, followed by
+    /// git and its options.
     #[must_use]
     pub(crate) fn script(mut self, text: &'static str, words: Vec<OsString>) -> Self {
         self.script = Some(Script { text, words });
         self
     }
 
-    /// Runs it; every exit code is an answer.
+    /// Runs the command. Any exit code is accepted.
     pub(crate) fn finish(self, cancel: &Cancel) -> Result<Answer, GitError> {
         let Composed { command, trust, run, rights } = self.composed();
         let place = run.cwd.clone();
@@ -289,8 +294,8 @@ impl<'a> Call<'a> {
         answered(command, place, finished)
     }
 
-    /// Makes the box of a confined script that waits for a line of input. `None` where that fails; the
-    /// error is reported when the script is run.
+    /// Creates the box of a confined script that waits for a line of input. `None` if that fails;
+    /// the error is then reported when the script is run.
     pub(crate) fn wait_in_box(self) -> Option<Waiting> {
         let Composed { command, trust, run, rights } = self.stdin(*b"\n").composed();
         let Trust::Confined(policy) = trust else { return None };
@@ -314,7 +319,7 @@ impl<'a> Call<'a> {
         Composed { command, trust, run, rights: Rights { tree, settings, writes } }
     }
 
-    /// Runs it and expects exit code 0.
+    /// Runs the command and expects exit code 0.
     pub(crate) fn output(self, cancel: &Cancel) -> Result<Vec<u8>, GitError> {
         let answer = self.finish(cancel)?;
         if answer.finished.success() { Ok(answer.finished.stdout) } else { Err(answer.error()) }
@@ -324,18 +329,19 @@ impl<'a> Call<'a> {
         self.output(cancel).map(drop)
     }
 
-    /// Runs it and expects exit code 0 and one line of text.
+    /// Runs the command and expects exit code 0 and one line of text.
     pub(crate) fn line(self, cancel: &Cancel) -> Result<String, GitError> {
         let answer = self.finish(cancel)?;
         if answer.finished.success() { answer.line() } else { Err(answer.error()) }
     }
 
-    /// Runs it and expects the name of an object.
+    /// Runs the command and expects the name of an object.
     pub(crate) fn object(self, cancel: &Cancel) -> Result<CommitId, GitError> {
         self.line(cancel).map(CommitId)
     }
 
-    /// The answer with exit code 0; nothing with exit code 1, by which git says "there is none".
+    /// The output if the exit code is 0. `None` if it is 1, which means that there is no such
+    /// value.
     pub(crate) fn maybe(self, cancel: &Cancel) -> Result<Option<String>, GitError> {
         let answer = self.finish(cancel)?;
         match answer.finished.code {
@@ -345,13 +351,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether it ends with exit code 0 rather than 1.
+    /// Whether the exit code is 0 rather than 1.
     pub(crate) fn yes(self, cancel: &Cancel) -> Result<bool, GitError> {
         self.maybe(cancel).map(|it| it.is_some())
     }
 }
 
-/// A call as the process layer takes it.
+/// A call in the form that the process layer expects.
 struct Composed<'a> {
     command: &'static str,
     trust: Trust<'a>,
@@ -359,7 +365,7 @@ struct Composed<'a> {
     rights: Rights,
 }
 
-/// A script that has not begun, in its box. It has to go on the thread that made it.
+/// A script that waits in its box. It has to be started on the thread that created the box.
 pub(crate) struct Waiting {
     command: &'static str,
     place: PathBuf,
@@ -391,7 +397,7 @@ fn answered(
     Ok(Answer { command, place, finished })
 }
 
-/// What git needs beside what every program may read.
+/// The access that git needs in addition to the files that every program may read.
 struct Rights {
     tree: PathBuf,
     settings: Vec<PathBuf>,
@@ -399,31 +405,33 @@ struct Rights {
 }
 
 impl Rights {
-    /// The caches and the network of other programs are nothing to it.
+    /// Git needs neither the caches nor the network of other programs.
     fn of(&self, policy: &Policy, tier: Tier) -> Policy {
         let write = [std::slice::from_ref(&self.tree), &self.writes].concat();
         let read = [policy.read.as_slice(), &self.settings].concat();
-        // To count what runs already takes long outside of a box, where no program of an agent's runs.
+        // Outside of a box, counting the running processes takes long, and no program of an agent
+        // runs there.
         let processes = (tier == Tier::T3).then_some(limits::GIT_PROCESSES_MAX);
         let limits = Limits { processes, ..Limits::default() };
         Policy { tier, net: Net::None, limits, write, read, nests: false, ..policy.clone() }
     }
 }
 
-/// Runs it under Landlock alone where possible: a worker waits for it, and making a box takes longer
-/// than filling a small checkout. The files cannot name a program; only the user's own settings can.
+/// Runs git under Landlock alone if possible: a worker waits for it, and making a box takes longer
+/// than filling a small checkout. The files cannot name a program; only the user's own settings
+/// can.
 fn run_fresh(
     policy: &Policy,
     rights: &Rights,
     run: Run,
     cancel: &Cancel,
 ) -> Result<Finished, RunError> {
-    // An index knows files by their owner, and in root's boxes that is another.
+    // An index records the owners of files, and root's boxes map owners.
     let is_boxed = policy.tier == Tier::T3 && !is_machine_root();
     if is_boxed && landlock_abi() >= LANDLOCK_ABI_MIN {
         let lighter = rights.of(policy, Tier::T2);
         let finished = run_confined(&lighter, run.clone(), cancel)?;
-        // Where it cannot be held so, it did not run.
+        // If Landlock could not be applied, the program was not started.
         if !finished.stderr.starts_with(CONFINE_PREFIX.as_bytes()) {
             return Ok(finished);
         }
@@ -431,7 +439,7 @@ fn run_fresh(
     run_confined(&rights.of(policy, policy.tier), run, cancel)
 }
 
-/// What git answered, whatever its exit code.
+/// The output of git, whatever its exit code.
 pub(crate) struct Answer {
     command: &'static str,
     place: PathBuf,
@@ -443,7 +451,7 @@ impl Answer {
         String::from_utf8_lossy(&self.finished.stderr).into_owned()
     }
 
-    /// The answer as the error that it is.
+    /// Converts the output to an error.
     pub(crate) fn error(&self) -> GitError {
         let stderr = self.stderr();
         self.failed(match locks::named_by(&stderr) {
@@ -460,7 +468,7 @@ impl Answer {
         self.failed(GitErrorKind::Unreadable { reason: reason.into() })
     }
 
-    /// The same, of a command of a script.
+    /// Attributes the output to another command, which is part of a script.
     pub(crate) fn of(self, command: &'static str) -> Self {
         Self { command, ..self }
     }
@@ -476,10 +484,10 @@ impl Answer {
     }
 }
 
-/// Whether git says in this line that it ended because it got no more memory.
+/// Whether this line of stderr means that git ran out of memory.
 fn is_out_of_memory(line: &str) -> bool {
     let words = ["fatal: Out of memory", "fatal: mmap failed: Cannot allocate memory"];
-    // A program that git started says it before git does.
+    // Git forwards this message from its child processes with a prefix.
     words.iter().any(|it| line.trim_start_matches("remote: ").starts_with(it))
 }
 
@@ -489,17 +497,17 @@ mod tests {
     use crate::lab::{Lab, attempt};
     use tempfile::TempDir;
 
-    /// The environment that a program gets which git starts.
+    /// The environment of a program that git starts.
     fn environment(git: &Git, trust: Trust<'_>, place: &Path) -> String {
         let call = git.call(trust, place, "print-environment");
         let output = call.config("alias.print-environment=!env").output(&Cancel::default());
         String::from_utf8(output.expect("git runs the alias")).expect("UTF-8")
     }
 
-    /// Owners are mapped in root's boxes. Where the index had others than its files have there, every
-    /// git would read all of them again.
+    /// Root's boxes map owners. If the index had recorded other owners than the files have there,
+    /// every git would read all files again.
     #[test]
-    fn git_in_a_box_has_no_rights_of_root_and_finds_its_files_as_they_were() {
+    fn boxed_git_lacks_root_rights_and_finds_files_unchanged() {
         let lab = Lab::new();
         let vault = lab.vault();
         let base = lab.plan(&vault);
@@ -510,17 +518,17 @@ mod tests {
         let git = |command| vault.git.confined(&lab.policy, &path, command);
         let user = output(git("print-user").config("alias.print-user=!id -u"));
         assert_ne!(user.trim(), "0");
-        // Lists what has to be read to be compared.
+        // Lists the files that git would have to read to compare them.
         assert_eq!(output(git("diff-files").arg("--raw")), "");
     }
 
     #[test]
-    fn every_git_and_what_it_starts_has_a_limit_of_memory() {
+    fn git_and_its_children_have_a_memory_limit() {
         let home = TempDir::new().expect("a temporary folder");
         let git = Git::at_home(home.path());
         let policy = Policy::unconfined();
         let limit = |call: Call<'_>| {
-            // It is limited before it gets any input.
+            // The limit is set before the program gets any input.
             let call = call.config("alias.print-limit=!read -r go && ulimit -d").stdin(*b"go\n");
             let kib = call.line(&Cancel::default()).expect("git runs the alias");
             kib.parse::<u64>().expect("a limit") * 1_024
@@ -537,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_words_of_git_say_that_it_had_no_memory() {
+    fn out_of_memory_is_detected_only_from_git_messages() {
         for said in [
             "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)",
             "remote: fatal: Out of memory, realloc failed",
@@ -549,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn every_git_says_whose_it_is() {
+    fn every_git_is_marked_with_its_owner() {
         let home = TempDir::new().expect("a temporary folder");
         let git = Git::at_home(home.path());
         let policy = Policy::unconfined();

@@ -1,7 +1,7 @@
-//! Makes the `.git` folder of a checkout by hand.
+//! Creates the `.git` folder of a checkout without running git.
 //!
-//! `git init` and `git clone` would cost a process each and bring templates, remotes and copied
-//! refs that an agent has no use for.
+//! `git init` and `git clone` would need one process each and create templates, remotes and copied
+//! refs that an agent does not need.
 
 use crate::{error::FileError, files, settings::Settings};
 use pitcrew_model::CommitId;
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Who commits what is not the user's.
+/// The author of commits that are not the user's.
 pub(crate) const WORKER: Identity<'static> =
     Identity { name: "Pitcrew worker", email: "worker@pitcrew.invalid" };
 pub(crate) const PITCREW: Identity<'static> =
@@ -34,12 +34,12 @@ impl Identity<'_> {
     }
 }
 
-/// A `.git` folder to be made.
+/// The contents of a new `.git` folder.
 pub(crate) struct GitDir<'a> {
     pub(crate) branch: &'a str,
-    /// Where the branch is.
+    /// The commit that the branch points to.
     pub(crate) commit: &'a CommitId,
-    /// Folders of objects to read from.
+    /// Objects folders to borrow from.
     pub(crate) objects: &'a [PathBuf],
     pub(crate) settings: &'a Settings,
     pub(crate) exclude: &'a [u8],
@@ -79,7 +79,7 @@ impl GitDir<'_> {
     }
 }
 
-/// The file that names further folders of objects.
+/// The content of the file that names further objects folders.
 pub(crate) fn alternates(folders: &[PathBuf]) -> Vec<u8> {
     let mut text = Vec::new();
     for folder in folders {
@@ -102,7 +102,7 @@ pub(crate) fn alternates(folders: &[PathBuf]) -> Vec<u8> {
     text
 }
 
-/// A line of an exclude file that names exactly this path of the repository.
+/// A line for an exclude file that matches exactly this path of the repository.
 pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
     let mut line = vec![b'/'];
     for byte in path {
@@ -110,7 +110,7 @@ pub(crate) fn exclude_line(path: &[u8]) -> Vec<u8> {
             b'\\' | b'*' | b'?' | b'[' | b' ' | b'!' | b'#' => {
                 line.extend_from_slice(&[b'\\', *byte]);
             }
-            // A line cannot hold it.
+            // A line cannot contain a line feed, and `?` matches any character.
             b'\n' => line.push(b'?'),
             other => line.push(*other),
         }

@@ -1,32 +1,33 @@
 //! Builds the commits that a landing adds to the user's history: one for each completed task.
 //!
-//! The integration branch has a merge for each task and, behind it, whatever the agents committed and
-//! failed attempts left. None of that enters the user's history. Each step of the integration branch is
-//! applied to the user's branch as a commit of its own, by a three-way merge of trees.
+//! The integration branch has a merge for each task and, behind it, commits of agents and of failed
+//! attempts. None of these enter the user's history. Each step of the integration branch is applied
+//! to the user's branch as a separate commit, by a three-way merge of trees.
 
 use crate::{Vault, git_dir::Identity, land::LandPlan, merge::Merge};
 use pitcrew_model::{CommitId, Failure, LandedTask};
 use pitcrew_process::Cancel;
 use std::fmt::Write;
 
-/// What git and its hosts show of a subject without cutting it.
+/// The length at which git and its hosts truncate a subject.
 const SUBJECT_CHARS_MAX: usize = 72;
 
 /// Commits on top of a branch.
 pub(crate) struct Chain {
-    /// The last one, or the branch itself where nothing was added.
+    /// The last commit, or the branch itself if nothing was added.
     pub(crate) end: CommitId,
     pub(crate) count: u64,
 }
 
-/// A chain, or the files in which a step cannot be applied.
+/// A chain, or the paths that conflict.
 pub(crate) enum Built {
     Chain(Chain),
     Conflict(Vec<String>),
 }
 
 impl Vault {
-    /// Applies each of the tasks to `from`, in order, as a commit. What changes nothing has no commit.
+    /// Applies each task to `from`, in order, as a commit. A task that changes nothing gets no
+    /// commit.
     pub(crate) fn task_commits(
         &self,
         from: &CommitId,
@@ -56,7 +57,7 @@ impl Vault {
     }
 }
 
-/// The name of the task and what its agent says of the work, with the agent as co-author.
+/// The message of a task's commit: its name, the agent's summary, and the agent as co-author.
 fn task_message(task: &LandedTask) -> String {
     let summary = without_trailers(&task.summary);
     let first = summary.lines().next().unwrap_or_default();
@@ -65,7 +66,7 @@ fn task_message(task: &LandedTask) -> String {
         first => format!("{}: {first}", task.key),
     };
     let mut message = subject_of(&subject);
-    // The whole summary, unless the subject has it.
+    // Adds the whole summary, unless the subject already contains it.
     if summary.lines().count() > 1 || message != subject {
         write!(message, "\n\n{summary}").expect("a string takes everything");
     }
@@ -78,7 +79,7 @@ fn task_message(task: &LandedTask) -> String {
     message
 }
 
-/// The title of the plan and what each of its tasks did.
+/// The title of the plan and a summary of its tasks.
 pub(crate) fn plan_message(order: &LandPlan) -> String {
     let trailer = format!("Pitcrew-Plan: {}", order.plan);
     if let Some(message) = &order.message {
@@ -100,7 +101,7 @@ pub(crate) fn plan_message(order: &LandPlan) -> String {
     format!("{message}\n\n{trailer}")
 }
 
-/// The beginning of a text, as short as a subject should be, cut between words.
+/// Shortens a text to the length of a subject, cut between words.
 fn subject_of(text: &str) -> String {
     if text.chars().count() <= SUBJECT_CHARS_MAX {
         return text.to_owned();
@@ -110,8 +111,8 @@ fn subject_of(text: &str) -> String {
     format!("{}...", &cut[..at])
 }
 
-/// The words of an agent, which may not name authors, reviewers or signers: lines that git would read
-/// as trailers are quoted.
+/// Quotes lines of an agent's text that git would parse as trailers, because an agent may not name
+/// authors, reviewers or signers.
 fn without_trailers(words: &str) -> String {
     let mut out = String::new();
     for line in words.trim().lines() {
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_summary_is_the_subject() {
+    fn short_summary_is_the_subject() {
         let message = task_message(&task("counts requests\n", Some("claude")));
         let expected = "limits: counts requests\n\nPitcrew-Task: task-3\n\
                         Co-authored-by: claude <claude@pitcrew.invalid>";
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_summary_stands_below_its_beginning() {
+    fn long_summary_follows_a_shortened_subject() {
         let message = task_message(&task("counts requests\nby address", None));
         let expected =
             "limits: counts requests\n\ncounts requests\nby address\n\nPitcrew-Task: task-3";
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_names_no_authors() {
+    fn summary_cannot_add_trailers() {
         let message = task_message(&task("done\nSigned-off-by: Ada <ada@example.org>", None));
         assert!(message.contains("> Signed-off-by: Ada"), "{message}");
     }

@@ -1,18 +1,18 @@
-//! Finds processes that have a file open or run git in a repository, from /proc.
+//! Reads /proc to find processes that have a file open or run git in a repository.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// A living process.
+/// A running process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub(crate) pid: u32,
     pub(crate) command: String,
 }
 
-/// A process that has the file open.
+/// Finds a process that has the file open.
 pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
     processes().find_map(|(pid, proc)| {
         let open = fs::read_dir(proc.join("fd")).ok()?;
@@ -21,7 +21,7 @@ pub(crate) fn who_has_open(file: &Path) -> Option<Holder> {
     })
 }
 
-/// A git of others in one of these folders: it may hold a lock without having it open.
+/// Finds another program's git in one of these folders. It may hold a lock without having it open.
 pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
     gits().find_map(|(pid, proc)| {
         let folder = fs::read_link(proc.join("cwd")).ok()?;
@@ -30,7 +30,7 @@ pub(crate) fn git_in(folders: &[&Path]) -> Option<Holder> {
     })
 }
 
-/// Whether any git, ours included, runs in a repository or with `--git-dir` set to it.
+/// Whether any git, including Pitcrew's, runs in a repository or with `--git-dir` set to it.
 pub(crate) fn is_git_at_work(git_dir: &Path) -> bool {
     let path = git_dir.as_os_str().as_encoded_bytes();
     gits().any(|(_, proc)| {
@@ -41,18 +41,19 @@ pub(crate) fn is_git_at_work(git_dir: &Path) -> bool {
     })
 }
 
-/// When a living process began, in ticks since the machine did. With its number it is that process.
+/// The start time of a running process, in ticks since boot. Together with the pid it identifies
+/// the process.
 pub(crate) fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses and may hold anything; the state follows it.
+    // The name is in parentheses and may contain any character. The state follows it.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // One that has ended stays until its parent waits for it.
+    // A process that has ended remains until its parent waits for it.
     let is_alive = !matches!(fields.next()?, "Z" | "X" | "x");
     fields.nth(18)?.parse().ok().filter(|_| is_alive)
 }
 
-/// Differs from one start of the machine to the next.
+/// An identifier that changes with each boot of the machine.
 pub(crate) fn boot() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     boot.trim_end().to_owned()
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_with_the_file_open_is_found() {
+    fn process_with_the_file_open_is_found() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().canonicalize().expect("it exists").join("index.lock");
         assert_eq!(who_has_open(&path), None);
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_known_by_its_number_and_its_start() {
+    fn process_is_identified_by_pid_and_start() {
         let own = start_of(std::process::id());
         assert!(own.is_some());
         assert_eq!(own, start_of(std::process::id()));

@@ -1,4 +1,4 @@
-//! Imports a snapshot into the vault: a pack that was made in a box, with every object checked.
+//! Imports a snapshot into the vault as a pack that was made in a box, and checks every object.
 
 #[cfg(test)]
 mod damaged;
@@ -9,17 +9,17 @@ use crate::{
 };
 use pitcrew_model::{Refusal, RefusalKind};
 
-/// Whether objects are checked on their way.
+/// Whether objects are checked during the import.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checking {
     Strict,
     Off,
 }
 
-/// Why a snapshot could not be taken into the vault.
+/// Why a snapshot could not be imported.
 #[derive(Debug)]
 pub(crate) enum ImportError {
-    /// It cannot be packed: objects of the agent's commits are missing or broken.
+    /// The commit cannot be packed: objects of the agent's commits are missing or broken.
     Broken(GitError),
     /// Objects are malformed.
     Refused(Vec<Refusal>),
@@ -33,7 +33,7 @@ impl From<GitError> for ImportError {
 }
 
 impl Snapshot<'_> {
-    /// Brings the objects of the snapshot into the vault.
+    /// Imports the objects of the snapshot into the vault.
     pub(crate) fn deliver(&mut self, checking: Checking) -> Result<(), ImportError> {
         if let Some(error) = self.broken.take() {
             return Err(ImportError::Broken(error));
@@ -52,13 +52,13 @@ impl Snapshot<'_> {
     }
 }
 
-/// The complaints of fsck as refusals of the gate.
+/// Converts the errors of fsck to refusals of the gate.
 fn refusals(error: &GitError) -> Vec<Refusal> {
     let GitErrorKind::Exit { stderr, .. } = &error.kind else { return Vec::new() };
     stderr.lines().filter_map(refusal).collect()
 }
 
-/// Reads a line such as `error: object 1234: hasDotgit: contains '.git'`.
+/// Parses a line such as `error: object 1234: hasDotgit: contains '.git'`.
 fn refusal(line: &str) -> Option<Refusal> {
     let (_, rest) = line.split_once("object ")?;
     let (object, rest) = rest.split_once(": ")?;

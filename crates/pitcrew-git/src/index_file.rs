@@ -1,7 +1,7 @@
-//! Reads an index that git has just written: which files there are, and when they were written.
+//! Reads an index that git has just written: its files and when they were written.
 //!
-//! Only version 2 with object names of 20 bytes is supported, which is what we ask git for. For any
-//! other the functions return `None`, and the caller takes a slower way.
+//! Only version 2 with object names of 20 bytes is supported, which Pitcrew configures git to
+//! write. For any other index the functions return `None`, and the caller uses a slower way.
 
 use pitcrew_model::CommitId;
 use sha1::{Digest, Sha1};
@@ -15,10 +15,10 @@ use std::{
 };
 
 const HEAD_BYTES: usize = 12;
-/// Times, device, inode, mode, owner and size of a file.
+/// The size of the times, device, inode, mode, owner and size of a file.
 const STAT_BYTES: usize = 40;
 const OBJECT_BYTES: usize = 20;
-/// The size of a file, in what is known of it.
+/// The range of the file size within the metadata.
 const SIZE: Range<usize> = 36..40;
 const FLAGS_BYTES: usize = 2;
 const ENTRY_BYTES_MIN: usize = STAT_BYTES + OBJECT_BYTES + FLAGS_BYTES;
@@ -26,17 +26,18 @@ const ENTRY_BYTES_MIN: usize = STAT_BYTES + OBJECT_BYTES + FLAGS_BYTES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexFile {
     bytes: Vec<u8>,
-    /// Where each entry begins, and where its name ends.
+    /// The range of each entry, from its beginning to the end of its name.
     entries: Vec<Range<usize>>,
 }
 
-/// How many files an index says that it knows, whatever its version.
+/// The number of files in an index of any version.
 pub(crate) fn files_count(head: &[u8]) -> Option<u32> {
     let count = head.strip_prefix(b"DIRC")?.get(4..8)?;
     Some(u32::from_be_bytes(count.try_into().ok()?))
 }
 
-/// The index in this file, settled with the files of a tree. Nothing where it cannot be read.
+/// Reads the index in this file and settles it with the files of a tree. `None` if it cannot be
+/// read.
 pub(crate) fn settled(index: &Path, tree: &Path, commit: &CommitId) -> Option<Vec<u8>> {
     let written = fs::metadata(index).and_then(|it| it.modified()).ok()?;
     let mut index = IndexFile::read(fs::read(index).ok()?, commit)?;
@@ -45,7 +46,8 @@ pub(crate) fn settled(index: &Path, tree: &Path, commit: &CommitId) -> Option<Ve
 }
 
 impl IndexFile {
-    /// `commit` is one of the same repository: elsewhere names of objects are longer.
+    /// `commit` is a commit of the same repository. If its name is longer, so are the names in the
+    /// index.
     pub(crate) fn read(bytes: Vec<u8>, commit: &CommitId) -> Option<Self> {
         let count = files_count(&bytes)?;
         let is_known =
@@ -56,7 +58,8 @@ impl IndexFile {
             let name = at + ENTRY_BYTES_MIN;
             let length = bytes.get(name..body)?.iter().position(|it| *it == 0)?;
             entries.push(at..name + length);
-            // At least one zero, and the next begins at a multiple of eight from here.
+            // At least one zero byte follows, and each entry is padded to a multiple of eight
+            // bytes.
             at += (ENTRY_BYTES_MIN + length) / 8 * 8 + 8;
         }
         (at <= body).then_some(Self { bytes, entries })
@@ -71,8 +74,8 @@ impl IndexFile {
         self.entries[files].iter().map(|it| &self.bytes[it.start + ENTRY_BYTES_MIN..it.end])
     }
 
-    /// Takes from another what it says of these files. Nothing where it is not an index of the same
-    /// ones.
+    /// Copies the metadata of these files from another index. `None` if the other index has
+    /// different files.
     pub(crate) fn learn(&mut self, other: &Self, files: Range<usize>) -> Option<()> {
         if self.entries != other.entries {
             return None;
@@ -87,11 +90,13 @@ impl IndexFile {
         Some(())
     }
 
-    /// Makes it tell files that are as it knows them from others. Git compares whole seconds, so it
-    /// reads every file again that is as young as the index: all that were written with it.
+    /// Removes the ambiguity between unchanged files and files that were changed in the same
+    /// second. Git compares whole seconds, so it reads every file again that is as recent as the
+    /// index, which includes all files that were written with it.
     ///
-    /// `tree` is where the files are, `written` when the index was: before anybody but git could write
-    /// there. `now` is not after the settled one will be.
+    /// `tree` is the folder of the files. `written` is when the index was written, which was before
+    /// any program but git could write to the tree. `now` is not later than the time at which the
+    /// settled index is written.
     pub(crate) fn settle(&mut self, tree: &Path, written: SystemTime, now: SystemTime) {
         for entry in &self.entries {
             let (stat, rest) = self.bytes[entry.clone()].split_at_mut(STAT_BYTES);
@@ -100,17 +105,17 @@ impl IndexFile {
             if seconds(changed) < seconds(written) {
                 continue;
             }
-            // What is written from now on is of another second, also where the clock of the files is
-            // a little behind ours.
+            // Files that are written from now on have a later second, even if the clock of the file
+            // system is slightly behind.
             let is_over = seconds(changed) + 1 < seconds(now);
             if !(is_over && changed < written && is_of(stat, &path)) {
-                // By this git knows that it has to read it.
+                // A size of zero makes git read the file.
                 stat[SIZE].fill(0);
             }
         }
     }
 
-    /// The whole file, with what it ends with.
+    /// The whole file, including its checksum.
     pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         let body = self.bytes.len() - OBJECT_BYTES;
         let sum = Sha1::digest(&self.bytes[..body]);
@@ -119,7 +124,7 @@ impl IndexFile {
     }
 }
 
-/// When a file was changed last, as an index says.
+/// When a file was last changed, according to an index entry.
 fn changed_at(stat: &[u8]) -> SystemTime {
     let number = |at: usize| u32::from_be_bytes(stat[at..at + 4].try_into().expect("four bytes"));
     UNIX_EPOCH + Duration::new(number(8).into(), number(12).min(999_999_999))
@@ -129,7 +134,8 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// Whether the file is unchanged since, by its times in nanoseconds, its inode and its size.
+/// Whether the file is unchanged since the entry was written, according to its times in
+/// nanoseconds, its inode and its size.
 fn is_of(stat: &[u8], path: &Path) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let now = [
@@ -141,7 +147,7 @@ fn is_of(stat: &[u8], path: &Path) -> bool {
         found.size().cast_signed(),
     ];
     let places = [0, 4, 8, 12, 20, 36];
-    // An index has the lower half of each.
+    // An index contains the lower 32 bits of each number.
     let is_same = |(it, at): (i64, usize)| it.to_be_bytes()[4..] == stat[at..at + 4];
     found.mtime_nsec() != 0 && now.into_iter().zip(places).all(is_same)
 }
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_wrote_is_read_and_written_as_it_is() {
+    fn index_round_trips_unchanged() {
         let index = read("written");
         let names = index.names(0..index.len()).map(|it| match it.len() {
             0..100 => it.escape_ascii().to_string(),
@@ -179,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn of_each_file_one_says_what_it_knows() {
+    fn metadata_is_copied_per_file() {
         let (mut index, written) = (read("listed"), read("written"));
         index.learn(&written, 0..2).expect("they are of the same files");
         assert_ne!(index, written);
@@ -188,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn another_index_says_nothing_of_these_files() {
+    fn index_with_other_files_is_rejected() {
         for other in ["changed", "fewer"] {
             assert_eq!(read("listed").learn(&read(other), 0..5), None, "{other}");
         }
     }
 
     #[test]
-    fn the_files_are_counted_in_every_version() {
+    fn files_are_counted_in_every_index_version() {
         for (name, is_read) in [("written", true), ("version-3", false), ("version-4", false)] {
             assert_eq!(files_count(&sample(name)), Some(5), "{name}");
             assert_eq!(IndexFile::read(sample(name), &commit()).is_some(), is_read, "{name}");
@@ -207,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bytes_make_it_fail() {
+    fn any_bytes_are_parsed_without_a_panic() {
         corpus!("index").check(300, |bytes| {
             let Some(mut index) = IndexFile::read(bytes.to_vec(), &commit()) else { return };
             index.settle(Path::new("/nowhere"), UNIX_EPOCH, SystemTime::now());
@@ -249,8 +255,8 @@ mod tests {
     }
 
     impl Filled {
-        /// What git lists as changed by an index that was written and settled so long after the files,
-        /// where it trusts that as far as it ever does.
+        /// The files that git lists as changed if the index was written and settled this many
+        /// milliseconds after the files, and git trusts the index as far as it ever does.
         fn listed(&self, written_ms: u64, settled_ms: u64) -> Vec<String> {
             let [written, now] =
                 [written_ms, settled_ms].map(|it| self.changed + Duration::from_millis(it));
@@ -265,20 +271,20 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_files_are_known_when_their_second_is_over() {
+    fn unchanged_files_are_known_after_their_second() {
         let filled = filled();
         assert_eq!(filled.listed(1, 1_500), [""; 0]);
-        // Until then, a change within the same second cannot be distinguished from what was written
-        // with the index.
+        // Until then, a change within the same second cannot be distinguished from the version that
+        // was written with the index.
         assert_eq!(filled.listed(1, 1_499), FILES);
         assert_eq!(filled.listed(0, 1_500), FILES);
-        // Git knows by itself.
+        // Git detects this without help.
         assert_eq!(filled.listed(600, 700), [""; 0]);
     }
 
-    /// In the same second and of the same size: to git alone it would be the same file.
+    /// The change is in the same second and of the same size, so git alone would not detect it.
     #[test]
-    fn a_file_that_was_changed_at_once_is_not_taken_for_what_it_was() {
+    fn change_within_the_same_second_is_detected() {
         let filled = filled();
         let [first, second] = FILES.map(|it| filled.tree.join(it));
         fs::write(&first, "FIRST\n").expect("a file");

@@ -5,7 +5,7 @@ use pitcrew_model::{CommitId, Failure, PlanId};
 use pitcrew_process::Cancel;
 
 impl Vault {
-    /// Moves the integration branch from `onto` to `merged`, and only from there.
+    /// Moves the integration branch from `onto` to `merged`. Fails if the branch is not at `onto`.
     pub fn integrate(
         &self,
         plan: PlanId,
@@ -15,7 +15,8 @@ impl Vault {
     ) -> Result<CommitId, Failure> {
         let head = names::head_ref(plan);
         fail::fail_point!("integrate-before", |_| std::process::abort());
-        // It moves from there or not at all. Where it does not, it is looked where it is.
+        // Git moves the branch only from `onto`. If that fails, check whether the branch has
+        // already been moved.
         if let Err(error) = self.update_ref(&[&head, &merged.0, &onto.0]) {
             let now = self.resolve(&head, cancel)?;
             if now.as_ref() == Some(onto) {
@@ -28,7 +29,7 @@ impl Vault {
             }
         }
         fail::fail_point!("integrate-moved", |_| std::process::abort());
-        // Where it fails, each checkout that starts here brings what is missing itself.
+        // If this fails, each checkout that starts here copies the missing objects itself.
         self.publish(merged, cancel).ok();
         Ok(merged.clone())
     }

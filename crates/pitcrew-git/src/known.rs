@@ -1,5 +1,5 @@
-//! A cache of commits of the vault. A commit never changes, and asking git again takes longer than
-//! most uses of the answer.
+//! A cache of commits of the vault. A commit never changes, and a call of git usually takes longer
+//! than the operation that needs the commit.
 
 use pitcrew_model::CommitId;
 use std::{
@@ -7,17 +7,17 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// More than are ever worked on at the same time.
+/// More commits than are ever in use at the same time.
 const COMMITS_MAX: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) tree: String,
-    /// None where only its tree was asked for.
+    /// Empty if only the tree was looked up.
     pub(crate) parents: Vec<CommitId>,
 }
 
-/// The commits of which it is known what they are. One that is missing is asked for.
+/// The cached commits. Git is called for commits that are missing here.
 #[derive(Debug, Default)]
 pub(crate) struct KnownCommits {
     commits: Mutex<HashMap<CommitId, Known>>,
@@ -37,8 +37,8 @@ impl KnownCommits {
         commits.get(commit).map(|it| it.tree.clone())
     }
 
-    /// The tree of `newer`, where that is a commit on top of `older` and of nothing else. Merged with
-    /// each other they are this tree.
+    /// The tree of `newer`, if `older` is its only parent. This tree is the result of merging the
+    /// two.
     pub(crate) fn tree_on_top(&self, older: &CommitId, newer: &CommitId) -> Option<String> {
         let commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
         let known = commits.get(newer)?;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_commit_on_top_of_another_alone_is_what_both_are() {
+    fn tree_on_top_requires_a_single_parent() {
         let commits = KnownCommits::default();
         commits.learn(&commit(2), known("b", &[1]));
         commits.learn(&commit(3), known("c", &[2, 1]));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_has_a_limit() {
+    fn commit_cache_has_a_limit() {
         let commits = KnownCommits::default();
         for number in 0..3 * COMMITS_MAX {
             commits.learn(&commit(number), known("a", &[]));

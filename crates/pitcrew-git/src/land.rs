@@ -1,7 +1,7 @@
-//! Lands a plan: brings everything that it integrated to the base branch.
+//! Lands a plan: adds everything that was integrated to the base branch.
 //!
-//! The user's uncommitted work, which the plan may have started from, is the merge base: it cancels
-//! out, and no commit of it becomes part of the user's history.
+//! If the plan started from the user's uncommitted work, that state is the merge base. It cancels
+//! out, so no commit of it becomes part of the user's history.
 
 use crate::{
     Vault,
@@ -17,7 +17,7 @@ use crate::{
 use pitcrew_model::{CommitId, Failure, History, LandedAt, LandedTask, Landing, PlanId};
 use pitcrew_process::{Cancel, Policy};
 
-/// How often a branch may move under us before we give up on it.
+/// How often to retry if the base branch moves during a landing.
 const TRIES_MAX: usize = 3;
 
 #[derive(Clone, Debug)]
@@ -25,34 +25,35 @@ pub struct LandPlan {
     pub plan: PlanId,
     pub slug: String,
     pub title: String,
-    /// The branch to land on; absent when the plan started on none.
+    /// The branch to land on. `None` if the plan did not start on a branch.
     pub branch: Option<String>,
-    /// What the tasks started from.
+    /// The commit that the tasks started from.
     pub start: CommitId,
-    /// The commit the user had then.
+    /// The commit that the user's branch was at when the plan started.
     pub tip: CommitId,
     /// The integration head.
     pub head: CommitId,
     pub setup: Vec<String>,
     pub checks: Vec<String>,
     pub history: History,
-    /// Instead of our own message of the merge or the squashed commit.
+    /// Replaces the default message of the merge or squashed commit.
     pub message: Option<String>,
-    /// In the order of their integration.
+    /// In the order in which they were integrated.
     pub tasks: Vec<LandedTask>,
 }
 
 /// An earlier landing of the same plan.
 struct LandedBefore {
-    /// The integration head that it landed.
+    /// The integration head that was landed.
     head: CommitId,
     commit: CommitId,
-    /// How many of the plan's tasks it has.
+    /// The number of tasks that it contains.
     tasks_count: usize,
 }
 
 impl Vault {
-    /// Makes the landing commit and moves the base branch to it, or puts it at a branch of its own.
+    /// Creates the landing commit and moves the base branch to it, or creates a separate branch for
+    /// it.
     pub fn land(
         &self,
         order: &LandPlan,
@@ -93,7 +94,7 @@ impl Vault {
         Err(Failure::Git { message: format!("the base branch keeps moving: {reason}") })
     }
 
-    /// Where the base branch is now, and whether it is there at all.
+    /// The commit that the base branch is at now, and whether the branch exists.
     fn current_tip(&self, order: &LandPlan, cancel: &Cancel) -> Result<(CommitId, bool), GitError> {
         let now = match &order.branch {
             Some(branch) => self.user.resolve(&format!("refs/heads/{branch}"), cancel)?,
@@ -102,9 +103,10 @@ impl Vault {
         Ok(now.map_or_else(|| (order.tip.clone(), false), |it| (it, true)))
     }
 
-    /// The commit to land on `tip`; `tip` itself where there is nothing to add.
+    /// The commit to land on `tip`, or `tip` itself if there is nothing to add.
     ///
-    /// After a crash it is the same commit again, also when the branch is already there.
+    /// After a crash, this returns the same commit again, even if the branch has already been
+    /// moved.
     fn landing_commit(
         &self,
         order: &LandPlan,
@@ -138,7 +140,7 @@ impl Vault {
         Ok(commit)
     }
 
-    /// Makes the commits that go on top of `tip`, in the wanted form of history.
+    /// Creates the commits on top of `tip` in the requested form of history.
     fn make_landing(
         &self,
         order: &LandPlan,
@@ -155,7 +157,7 @@ impl Vault {
                 Built::Conflict(paths) => Err(Failure::Conflict { paths, with: Vec::new() }),
             };
         }
-        // The user's uncommitted work, which the plan started from, cancels out.
+        // If the plan started from the user's uncommitted work, that work cancels out.
         let from_snapshot = (order.start != order.tip).then_some(&order.start);
         let base = landed.as_ref().map(|it| &it.head).or(from_snapshot);
         let tree = match self.merge(tip, &order.head, base, None, cancel)? {
@@ -171,7 +173,7 @@ impl Vault {
             History::Merge => self.task_commits(from, tasks, identity, cancel)?,
             History::Squash | History::Linear => Built::Conflict(Vec::new()),
         };
-        // Where a task cannot be told apart from the user's uncommitted work, all of it is one commit.
+        // If a task cannot be separated from the user's uncommitted work, everything is one commit.
         if let Built::Chain(chain) = &side
             && chain.count > 0
         {
@@ -180,7 +182,7 @@ impl Vault {
         Ok(self.commit_tree(&tree, &parents, &plan_message(order), identity, cancel)?)
     }
 
-    /// The last landing of this plan that the branch has.
+    /// The last landing of this plan that the branch contains.
     fn landed_before(
         &self,
         order: &LandPlan,
@@ -207,7 +209,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Landing, Failure> {
         self.take_from_user(&exchange_ref(order.plan))?;
-        // Where the branch was already there, it is compared with what it stood on before.
+        // If the branch had already been moved, compare with the commit that it was moved from.
         let landed = self.resolve(&landing_ref(order.plan, &order.head), cancel)?;
         let (from, commit) = match landed {
             Some(landed) if commit == *tip => {
@@ -240,7 +242,7 @@ impl Vault {
         Ok(count.trim().parse().unwrap_or(0))
     }
 
-    /// The user's name and e-mail address in their git settings.
+    /// The user's name and e-mail address from their git settings.
     fn user_identity(&self, cancel: &Cancel) -> Result<Option<(String, String)>, GitError> {
         let get = |key| self.user.call("config").args(["--get", key]).maybe(cancel);
         Ok(match (get("user.name")?, get("user.email")?) {
@@ -250,17 +252,17 @@ impl Vault {
     }
 }
 
-/// The landing commit of an integration head: what a repetition finds again.
+/// The ref of the landing commit of an integration head. A retry finds it again.
 fn landing_ref(plan: PlanId, head: &CommitId) -> String {
     format!("refs/pitcrew/landings/{plan}/{head}")
 }
 
-/// What the landing commit of the head stands on.
+/// The ref of the commit that the landing was made on.
 fn below_ref(order: &LandPlan) -> String {
     format!("refs/pitcrew/landed-on/{}/{}", order.plan, order.head)
 }
 
-/// Keeps the commit in the user's repository until a branch does.
+/// The ref that keeps the commit in the user's repository until a branch has it.
 fn exchange_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/land/{plan}")
 }

@@ -1,21 +1,21 @@
-//! Where things are kept.
+//! The folders that Pitcrew uses.
 
 use crate::Repository;
 use std::path::{Path, PathBuf};
 
-/// Where the vault, the checkouts and short-lived things are kept.
+/// The locations of the vault, the checkouts and temporary files.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Our bare repository. Only we write to it.
+    /// Pitcrew's bare repository. No other program writes to it.
     pub vault: PathBuf,
     /// The folder of the agents' checkouts.
     pub checkouts: PathBuf,
-    /// For what lives no longer than an operation. Emptied when the vault is opened.
+    /// Temporary files of a single operation. Emptied when the vault is opened.
     pub scratch: PathBuf,
 }
 
 impl Layout {
-    /// The settings of git for boxes, beside the vault.
+    /// The git settings for boxes, beside the vault.
     pub(crate) fn git_settings(&self) -> PathBuf {
         self.vault.with_file_name("gitconfig")
     }
@@ -25,7 +25,8 @@ impl Layout {
         self.vault.with_file_name("base.git")
     }
 
-    /// The usual places: checkouts beside the repository, everything else in the workspace's state folder.
+    /// The default locations: checkouts beside the repository, everything else in the workspace's
+    /// state folder.
     pub fn beside(user: &Repository, state: &Path) -> Self {
         let checkouts = match (user.root().parent(), user.root().file_name()) {
             (Some(parent), Some(name)) => parent.join(".worktrees").join(name),

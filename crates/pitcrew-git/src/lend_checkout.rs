@@ -1,8 +1,8 @@
-//! Lends checkouts to sub-tasks that only read: states of their parent's work.
+//! Lends checkouts to sub-tasks that only read a state of their parent's work.
 //!
-//! Readers of the same state share one, and a free one is brought to the next state by changing
-//! only what differs. A reader may write; what it wrote is found and undone before another one
-//! comes in. Ignored files are absent, and setup is not run.
+//! Readers of the same state share a checkout. A free checkout is updated to the next state by
+//! changing only what differs. A reader may write; its changes are detected and undone before
+//! another reader gets the checkout. Ignored files are absent, and setup is not run.
 
 use crate::{
     Checkout, Vault,
@@ -29,9 +29,9 @@ const SUBMODULES: &str = "submodules are empty in a checkout that is only read";
 
 #[derive(Clone, Debug)]
 pub struct LendCheckout {
-    /// The reader.
+    /// The attempt of the reader.
     pub attempt: AttemptId,
-    /// Whose work is read.
+    /// The attempt whose work is read.
     pub parent: AttemptId,
     pub start: CommitId,
     /// The readers that may still be in a lent checkout. All others have left.
@@ -39,13 +39,13 @@ pub struct LendCheckout {
 }
 
 impl Vault {
-    /// Finds, moves or makes a checkout with the state that is asked for.
+    /// Reuses, updates or creates a checkout with the requested state.
     ///
-    /// Asked again for the same attempt, it finds the one that was lent. One that was not finished
-    /// before a crash is made again: no reader has used it.
+    /// A repeated call for the same attempt returns the same checkout. A checkout that was
+    /// unfinished at a crash is made again, because no reader has used it.
     ///
-    /// Calls `claimed` with the path before the checkout is brought to its state, and again if it
-    /// turns out to be elsewhere.
+    /// Calls `claimed` with the path before the checkout is updated, and again if another path is
+    /// used in the end.
     pub fn lend_checkout(
         &self,
         order: &LendCheckout,
@@ -77,7 +77,7 @@ impl Vault {
         Ok(pool.checkouts[index].as_checkout())
     }
 
-    /// Undoes what a reader wrote that has left and of which no process runs, so that the next
+    /// Undoes the changes of a reader that has left and has no running processes, so that the next
     /// reader need not wait for that.
     pub fn leave_lent(
         &self,
@@ -106,7 +106,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Removes every checkout that was lent to sub-tasks of an attempt. None of it is work.
+    /// Removes every checkout that was lent to sub-tasks of an attempt. They contain no work.
     pub fn remove_lent(&self, parent: AttemptId) -> Result<(), Failure> {
         let lock = self.lock_of_pool(parent);
         let _held = lock.lock().expect("no holder of the lock panics");
@@ -134,7 +134,7 @@ impl Lent {
     }
 }
 
-/// One order, on its way.
+/// One order in progress.
 struct Lending<'a> {
     vault: &'a Vault,
     order: &'a LendCheckout,
@@ -148,7 +148,7 @@ impl Lending<'_> {
         for (index, lent) in pool.checkouts.iter().enumerate() {
             let is_used = !lent.readers.is_empty() && !lent.has_submodules;
             if is_used && lent.commit == self.order.start {
-                // It is hardly ever changed.
+                // Reported before the check, because such a checkout is rarely changed.
                 claimed(Path::new(&lent.path));
                 let tree = self.tree(lent)?;
                 if tree.beside()? == lent.beside {
@@ -159,7 +159,7 @@ impl Lending<'_> {
         Ok(None)
     }
 
-    /// A checkout for this reader: an unused one, preferably of the same state, or a new one.
+    /// A checkout for this reader alone: a free one, preferably of the same state, or a new one.
     fn own(&self, pool: &mut Pool, claimed: &dyn Fn(&Path)) -> Result<usize, Failure> {
         let is_best = |it: &Lent| it.is_free() && it.commit == self.order.start;
         let free = pool.checkouts.iter().position(is_best);
@@ -184,7 +184,7 @@ impl Lending<'_> {
                 Ok(index)
             }
             Err(error) => {
-                // What cannot be removed now is removed at the next try.
+                // If this fails, the folder is removed at the next attempt.
                 files::remove_folder(Path::new(&pool.checkouts[index].path)).ok();
                 let failure = as_checkout_failure(error.into());
                 // A reader may have left a folder that cannot be reset.
@@ -225,14 +225,14 @@ impl Lending<'_> {
         }
     }
 
-    /// Takes a folder from one state, or from nothing, to the one that is asked for.
+    /// Updates a folder to the requested state, from `before` or from an empty folder.
     fn fill(&self, mut lent: Lent, before: Option<&CommitId>) -> Result<Lent, VaultError> {
         let (start, path) = (&self.order.start, PathBuf::from(&lent.path));
         let tree = self.tree(&lent)?;
         if lent.commit != *start {
             self.vault.supply(&tree.git_dir().join("objects"), &start.0, self.cancel)?;
         }
-        // What a reader made of it is no repository of ours.
+        // A reader may have changed this git folder, so it is not reused.
         files::remove_folder(&path.join(".git"))?;
         match before {
             Some(before) if lent.is_tidy => tree.take(before, start)?,
@@ -266,7 +266,7 @@ impl Lending<'_> {
         self.vault.lent_index(self.order.parent, lent.number)
     }
 
-    /// A git folder of ours beside the tree, with what is known of its files.
+    /// Creates a private git folder for the tree, with the last known index.
     fn tree(&self, lent: &Lent) -> Result<Tree<'_>, VaultError> {
         let name = format!("{}-reads", self.order.parent);
         let folder = TemporaryFolder::new(&self.vault.layout.scratch, &name)?;
@@ -280,7 +280,7 @@ impl Lending<'_> {
     }
 }
 
-/// A tree that its readers may have written to, seen with a git folder that they cannot reach.
+/// A tree that its readers may have written to, accessed with a git folder that they cannot reach.
 struct Tree<'a> {
     lending: &'a Lending<'a>,
     path: PathBuf,
@@ -305,7 +305,7 @@ impl Tree<'_> {
         call.git_dir(&self.git_dir()).option("--work-tree=.").config("submodule.recurse=false")
     }
 
-    /// The folder is new.
+    /// Fills a new folder.
     fn fill_with(&self, start: &CommitId) -> Result<(), GitError> {
         let Lending { vault, policy, cancel, .. } = self.lending;
         let call = |command| self.of_this(vault.git.fresh(policy, &self.path, command));
@@ -313,8 +313,8 @@ impl Tree<'_> {
         fill.done(vault.parts(), cancel)
     }
 
-    /// No reader has used it since it was reset: it is like a folder that was just filled. Only what
-    /// differs between the two states is read.
+    /// Updates a tree that no reader has used since it was reset. Only the differences between the
+    /// two states are read.
     fn take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
         if before == start {
             return Ok(());
@@ -327,7 +327,7 @@ impl Tree<'_> {
         taken.or_else(|_| self.undo_and_take(before, start))
     }
 
-    /// Readers have used it, and it was not checked since.
+    /// Updates a tree that readers have used and that was not checked since.
     fn undo_and_take(&self, before: &CommitId, start: &CommitId) -> Result<(), GitError> {
         let folder = self.folder.path();
         let words = vec![(&before.0).into(), (&start.0).into(), folder.into()];
@@ -346,7 +346,7 @@ impl Tree<'_> {
         vault.supply(&path.join("objects"), &commit.0, self.lending.cancel)
     }
 
-    /// Everything that is not as in the commit: changed, missing, added, ignored.
+    /// Lists everything that differs from the commit: changed, missing, added, ignored.
     fn beside(&self) -> Result<Vec<u8>, GitError> {
         self.call("status")
             .args(["--porcelain", "-z", "--no-renames", "--untracked-files=normal"])
@@ -354,7 +354,7 @@ impl Tree<'_> {
             .output(self.lending.cancel)
     }
 
-    /// The same after the tree was taken to another commit.
+    /// Does the same after the tree was updated to another commit.
     fn beside_of(&self, commit: &CommitId) -> Result<Vec<u8>, VaultError> {
         self.write_git_dir(&self.git_dir(), commit)?;
         Ok(self.beside()?)

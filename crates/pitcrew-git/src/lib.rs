@@ -1,8 +1,8 @@
-//! Everything that Pitcrew does with git.
+//! All of Pitcrew's git operations.
 //!
-//! The vault is our own bare repository beside the user's. Agents work in checkouts of the vault,
-//! and their work comes back through the import gate. There is one file per operation. All
-//! functions block; nothing here decides what is done next, and only the fast-forward of a landing
+//! The vault is a bare repository beside the user's repository. Agents work in checkouts of the
+//! vault, and their work returns through the import gate. There is one file per operation. All
+//! functions block. Nothing here decides what to do next, and only the fast-forward of a landing
 //! changes the user's index, tree or HEAD.
 
 mod error;

@@ -1,9 +1,9 @@
-//! Locks that a git of ours left in the user's repository when it was killed.
+//! Locks that a killed git of Pitcrew left in the user's repository.
 //!
-//! Before we change anything there, a note says which locks that may make and who makes them. A
-//! lock is removed only when such a note names it, the process that wrote the note has ended, and
-//! no living process could hold it. A lock of the user's own git is never removed: we wait a
-//! little, and say so.
+//! Before any change there, a note records which locks the change may create and which process
+//! makes it. A lock is removed only if such a note names it, the process that wrote the note has
+//! ended, and no running process could hold it. A lock of the user's own git is never removed: the
+//! operation waits a little and then fails with an error.
 
 use crate::{
     Vault,
@@ -21,24 +21,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a git of the user's is waited for.
+/// How long to wait for a git of the user.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// A change of the user's repository that is under way.
+/// A change of the user's repository that is in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Underway {
-    /// Who makes it: process, its start, and the start of the machine.
+    /// The process that makes the change: its pid, its start time, and the boot of the machine.
     pid: u32,
     started: u64,
     boot: String,
     root: PathBuf,
     git_dir: PathBuf,
-    /// The locks it may make. None of them was there before.
+    /// The locks that the change may create. None of them existed before.
     locks: Vec<PathBuf>,
 }
 
-/// What is changed in the user's repository.
+/// The parts of the user's repository that a change affects.
 pub(crate) struct Touched<'a> {
     /// The working tree that is changed, and its git folder.
     pub(crate) root: &'a Path,
@@ -49,7 +49,7 @@ pub(crate) struct Touched<'a> {
 }
 
 impl Vault {
-    /// Changes the user's repository, with a note of it for as long as it takes.
+    /// Changes the user's repository. A note of the change exists until it is done.
     pub(crate) fn change_user<T>(
         &self,
         touched: &Touched<'_>,
@@ -60,22 +60,22 @@ impl Vault {
         let note = self.note_underway(touched, locks);
         let result = change();
         if let Ok((path, underway)) = note {
-            // Our git is gone, and if it was killed its locks are not.
+            // This git has ended. If it was killed, its locks remain.
             underway.remove_locks();
-            // A note that stays is looked at when the vault is opened the next time.
+            // If this fails, the note is processed the next time the vault is opened.
             fs::remove_file(path).ok();
         }
         result
     }
 
-    /// Refs only, in the repository itself.
+    /// Changes only refs, in the repository itself.
     pub(crate) fn change_user_refs<T>(
         &self,
         refs: &[&str],
         change: impl FnOnce() -> Result<T, GitError>,
     ) -> Result<T, GitError> {
         let (root, git_dir) = (self.user.root(), self.user.git_dir());
-        // The log of HEAD tells of its branch too.
+        // A change of the current branch is also logged for HEAD.
         self.change_user(&Touched { root, git_dir, files: &["HEAD"], refs }, change)
     }
 
@@ -90,7 +90,8 @@ impl Vault {
         own.chain(shared).chain(refs).map(with_lock).collect()
     }
 
-    /// Without a note a lock that is left stays, and its words tell what to do: no reason to fail.
+    /// If no note can be written, that is no reason to fail: a lock that is left would stay, and
+    /// git's error message explains what to do.
     fn note_underway(
         &self,
         touched: &Touched<'_>,
@@ -123,7 +124,7 @@ impl Vault {
             if let Some(underway) = note {
                 underway.remove_locks();
             }
-            // A lock that stayed belongs to another program.
+            // Any lock that remains belongs to another program.
             fs::remove_file(path).ok();
         }
     }
@@ -138,14 +139,14 @@ impl Underway {
         for lock in self.locks.iter().filter(|it| files::is_there(it)) {
             let folders = [self.root.as_path(), self.git_dir.as_path()];
             if holders::who_has_open(lock).or_else(|| holders::git_in(&folders)).is_none() {
-                // One that stays is named by the next change that it blocks.
+                // If this fails, the next change that the lock blocks reports it.
                 fs::remove_file(lock).ok();
             }
         }
     }
 }
 
-/// Waits a little for locks of others to go.
+/// Waits briefly until other programs release their locks.
 #[expect(clippy::disallowed_methods, reason = "there is no event to wait for")]
 fn wait_for(locks: &[PathBuf]) {
     let until = Instant::now() + WAIT_MAX;
@@ -154,14 +155,14 @@ fn wait_for(locks: &[PathBuf]) {
     }
 }
 
-/// The lock that git stumbled over.
+/// The lock that blocked git, according to its error message.
 pub(crate) fn named_by(stderr: &str) -> Option<PathBuf> {
     let (_, rest) = stderr.split_once("Unable to create '")?;
     let (path, _) = rest.split_once("': File exists")?;
     Some(PathBuf::from(path))
 }
 
-/// What a person should know of a lock that is in the way.
+/// Describes a lock for the person whom it blocks.
 pub(crate) fn describe(lock: &Path) -> String {
     let shown = lock.display();
     match holder(lock) {
@@ -177,8 +178,8 @@ pub(crate) fn describe(lock: &Path) -> String {
 
 fn holder(lock: &Path) -> Option<Holder> {
     let git_dir = lock.ancestors().find(|it| files::is_there(&it.join("HEAD")));
-    // The folder that `.git` is in; a linked one is elsewhere, and only who has the lock open is
-    // found then.
+    // The folder that contains `.git`. The git folder of a linked worktree is elsewhere; then only
+    // a process that has the lock open is found.
     let root = git_dir.filter(|it| it.ends_with(".git")).and_then(Path::parent);
     let folders: Vec<&Path> = git_dir.into_iter().chain(root).collect();
     holders::who_has_open(lock).or_else(|| holders::git_in(&folders))
@@ -190,7 +191,7 @@ mod tests {
     use crate::lab::{Lab, write};
 
     #[test]
-    fn a_git_that_is_killed_alone_leaves_no_lock_in_the_users_repository() {
+    fn killed_git_leaves_no_lock_in_the_users_repository() {
         let lab = Lab::new();
         let vault = lab.vault();
         let lock = vault.user.common_dir().join("refs/heads/topic.lock");
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_in_the_way_is_read_from_gits_words() {
+    fn blocking_lock_is_parsed_from_gits_message() {
         let words = "error: cannot lock ref 'refs/heads/a': Unable to create \
                      '/r/.git/refs/heads/a.lock': File exists.\n\nAnother git process seems\n";
         assert_eq!(named_by(words), Some("/r/.git/refs/heads/a.lock".into()));

@@ -9,9 +9,9 @@ use crate::{
 use pitcrew_model::{CommitId, Failure, Zone};
 use pitcrew_process::Cancel;
 
-/// All that decides how a merge is made: nothing of the user's settings, in which a driver is a program
-/// and a renamed folder takes files of others along. Attributes of the repository choose among the
-/// drivers that git has built in, which run nothing.
+/// The settings that decide how a merge is made. The user's settings are not used, because a merge
+/// driver is a program, and rename detection for folders moves other files too. Attributes of the
+/// repository choose among git's built-in drivers, which run nothing.
 const SETTINGS: [&str; 8] = [
     "merge.directoryRenames=false",
     "merge.renames=true",
@@ -23,16 +23,16 @@ const SETTINGS: [&str; 8] = [
     "core.attributesFile=/dev/null",
 ];
 
-/// How two commits go together.
+/// The result of merging two commits.
 pub(crate) enum Merge {
-    /// The tree of both.
+    /// The merged tree.
     Clean(String),
     Conflict(Vec<String>),
 }
 
 impl Vault {
-    /// Merges `theirs` into `ours`. `base` absent: what their histories have in common. What the merge
-    /// makes is judged, with the zone of the work that is merged where one is given.
+    /// Merges `theirs` into `ours`. If `base` is `None`, the base is their common history. The
+    /// result is judged, with the zone of the merged work if one is given.
     pub(crate) fn merge(
         &self,
         ours: &CommitId,
@@ -85,10 +85,11 @@ impl Vault {
         }
     }
 
-    /// A commit with the files of another one and nothing but `base` before it: where two of them meet
-    /// is the base of their merge. Always the same for the same files, so a repetition adds nothing.
+    /// Creates a commit with the files of another one and only `base` as its parent, so that `base`
+    /// is the merge base of two such commits. The same input always gives the same commit, so a
+    /// repetition adds nothing.
     ///
-    /// A newer git could be told the base (`merge-tree --merge-base`, 2.40).
+    /// A newer git accepts the base as an option (`merge-tree --merge-base`, 2.40).
     fn on_base(
         &self,
         commit: &CommitId,

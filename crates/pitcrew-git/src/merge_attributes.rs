@@ -1,8 +1,8 @@
-//! The `.gitattributes` files of a commit, as files: merging in a bare repository reads no others.
+//! The `.gitattributes` files of a commit, as files. A merge in a bare repository reads no others.
 //!
-//! They say which of the drivers that git has built in merges a file, as in `CHANGES merge=union`. A
-//! newer git could read them from the commit (`--attr-source`, 2.41). As the working tree of a merge,
-//! a folder with nothing but these files means the same to every git.
+//! They choose which of git's built-in drivers merges a file, as in `CHANGES merge=union`. A newer
+//! git could read them from the commit (`--attr-source`, 2.41). Every git reads them from the
+//! working tree of a merge, so a folder with only these files has the same effect.
 
 use crate::{
     Vault,
@@ -25,22 +25,22 @@ use std::{
 
 const EVERYWHERE: &str = ":(glob)**/.gitattributes";
 
-/// The files of the tree that was read last. The next one is compared with it: to read all of a large
-/// tree takes much longer than most merges.
+/// The attribute files of the last tree. The next tree is compared with it, because reading all of
+/// a large tree takes much longer than most merges.
 #[derive(Debug, Default)]
 pub(crate) struct MergeAttributes(Mutex<Listing>);
 
 #[derive(Debug, Default)]
 struct Listing {
-    /// Nothing before the first one.
+    /// `None` before the first tree is read.
     tree: Option<String>,
-    /// The object of each path.
+    /// The object at each path.
     files: BTreeMap<Vec<u8>, String>,
 }
 
 impl Vault {
-    /// A folder with the files of attributes of a commit at their places, and nothing else. It is there
-    /// as long as the vault is open, and never changes.
+    /// A folder that contains only the attribute files of a commit, at their paths. It exists while
+    /// the vault is open, and never changes.
     pub(crate) fn merge_attributes(
         &self,
         commit: &CommitId,
@@ -99,7 +99,7 @@ impl Vault {
         let contents = read_objects(&answer, listing.files.len())?;
         for (path, content) in listing.files.keys().zip(contents) {
             let path = Path::new(OsStr::from_bytes(path));
-            // The history of the user may be older than the rules for names.
+            // The user's history may contain names that git rejects today.
             if path.components().all(|it| matches!(it, Component::Normal(_))) {
                 let path = place.join(path);
                 files::create_folder(path.parent().expect("it is below the place"))?;
@@ -111,7 +111,7 @@ impl Vault {
 }
 
 impl Listing {
-    /// The same for the same files.
+    /// A name that depends only on the files.
     fn name(&self) -> String {
         let mut sum = Sha1::new();
         for (path, object) in &self.files {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn each_commit_has_its_own_files_of_attributes() {
+    fn each_commit_has_separate_attribute_files() {
         let lab = Lab::new();
         let plain = lab.rev("HEAD");
         lab.write(".gitattributes", "a merge=union\n");

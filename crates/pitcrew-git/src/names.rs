@@ -1,20 +1,20 @@
-//! The names of branches, refs and folders.
+//! Names of branches, refs and folders.
 
 use pitcrew_model::{AttemptId, PlanId, SubtaskName, TaskId};
 
-/// What names everything that belongs to one attempt.
+/// The parts of every name that belongs to an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptName {
     pub attempt: AttemptId,
     pub plan: PlanId,
     pub task: TaskId,
-    /// The first attempt of a task is number 1.
+    /// The first attempt of a task has number 1.
     pub number: u32,
-    /// A few plain letters that say what the task is.
+    /// A few plain letters that describe the task.
     pub slug: String,
 }
 
-/// What a checkout is made for.
+/// The purpose of a checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Task,
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl AttemptName {
-    /// The branch that the worker is on, in its checkout.
+    /// The branch of the worker in its checkout.
     pub fn branch(&self, kind: Kind) -> String {
         format!(
             "pitcrew/{}/{}-{}/a{}",
@@ -33,12 +33,12 @@ impl AttemptName {
         )
     }
 
-    /// Where the work is in the vault once it came through the gate.
+    /// The ref of the work in the vault after it has passed the gate.
     pub fn work_ref(&self) -> String {
         format!("refs/pitcrew/plans/{}/{}-{}/a{}", self.plan, self.task, self.slug, self.number)
     }
 
-    /// The folder of the checkout.
+    /// The name of the checkout's folder.
     pub(crate) fn folder(&self, kind: Kind) -> String {
         let first = folder(kind, self.task, &self.slug);
         match self.number {
@@ -48,12 +48,12 @@ impl AttemptName {
     }
 }
 
-/// The folder of the checkout of a first attempt.
+/// The name of the folder for a first attempt's checkout.
 pub(crate) fn folder(kind: Kind, task: TaskId, slug: &str) -> String {
     format!("{}-{slug}", known_as(kind, task))
 }
 
-/// As people and agents know it.
+/// The name that people and agents see.
 fn known_as(kind: Kind, task: TaskId) -> String {
     match kind {
         Kind::Task => task.to_string(),
@@ -66,22 +66,22 @@ pub(crate) fn head_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/plans/{plan}/head")
 }
 
-/// What a plan started from.
+/// The ref of the commit that a plan started from.
 pub(crate) fn start_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/plans/{plan}/start")
 }
 
-/// Keeps a commit of the user's repository that we need.
+/// The ref that keeps a commit of the user's repository that the plan needs.
 pub(crate) fn user_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/user/{plan}")
 }
 
-/// Where the snapshots of an attempt are.
+/// The prefix of the refs of an attempt's snapshots.
 pub(crate) fn snapshot_refs(attempt: AttemptId) -> String {
     format!("refs/pitcrew/snapshots/{attempt}/")
 }
 
-/// A state of an attempt's checkout, kept while the attempt went on.
+/// A snapshot of an attempt's checkout, taken while the attempt was running.
 pub(crate) fn snapshot_ref(attempt: AttemptId, number: u32) -> String {
     format!("{}{number}", snapshot_refs(attempt))
 }
@@ -91,7 +91,7 @@ pub(crate) fn saved_ref(attempt: AttemptId) -> String {
     format!("refs/pitcrew/saved/{attempt}")
 }
 
-/// Where the states of a checkout are that were there before something was pulled into it.
+/// The prefix of the refs of a checkout's states before something was pulled into it.
 pub(crate) fn pull_refs(attempt: AttemptId) -> String {
     format!("refs/pitcrew/pulls/{attempt}/")
 }

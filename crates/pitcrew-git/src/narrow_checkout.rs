@@ -7,8 +7,8 @@ use pitcrew_process::{Cancel, Policy};
 use std::path::Path;
 
 impl Vault {
-    /// What lies at or below these paths is taken for unchanged, though the worker finds nothing
-    /// there. To be called before it starts.
+    /// Marks files at or below these paths as unchanged, although the worker cannot see them. Has
+    /// to be called before the worker starts.
     pub fn narrow(
         &self,
         checkout: &Path,

@@ -1,7 +1,7 @@
 //! Includes the files of nested repositories in a snapshot.
 //!
-//! git records a repository inside the tree as a bare commit name. What is in it would be lost
-//! with the checkout, so each one is read as a tree of its own and put in its place.
+//! git records a nested repository only as a commit name. Its files would be lost with the
+//! checkout, so each nested repository is read as a separate tree that replaces its entry.
 
 use crate::{
     changes::{Change, parse_raw},
@@ -19,7 +19,7 @@ use std::{
 const NESTED_MAX: usize = 1_000;
 
 impl Snapshot<'_> {
-    /// Answers whether there were any.
+    /// Returns whether there were any.
     pub(crate) fn flatten_nested(&mut self) -> Result<bool, VaultError> {
         let listed = self.written(Step::Nested)?;
         let changes = parse_raw(&listed).ok_or_else(|| self.unreadable(Step::Nested))?;
@@ -41,7 +41,7 @@ impl Snapshot<'_> {
         Ok(taken > 0)
     }
 
-    /// Puts the files of one repository in its place; returns the repositories inside it.
+    /// Replaces the entry of one repository with its files. Returns the repositories inside it.
     fn flatten(&mut self, path: &Path) -> Result<Vec<PathBuf>, GitError> {
         let place = self.source.path.join(path);
         let index = self.folder.path().join("nested-index");
@@ -63,7 +63,7 @@ impl Snapshot<'_> {
         let mut entries = Vec::new();
         let mut zero = vec![b'0'; self.source.start.0.len()];
         zero.push(b'\t');
-        // The bare commit name gives way to the files below it.
+        // Removes the entry of the commit, which the files below it replace.
         entries.extend_from_slice(b"0 ");
         entries.extend_from_slice(&zero);
         entries.extend_from_slice(path.as_os_str().as_bytes());

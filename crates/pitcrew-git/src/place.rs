@@ -1,7 +1,7 @@
-//! Finds a repository on disk without git.
+//! Finds a repository on disk without running git.
 //!
-//! A command that only talks to an orchestrator would start git for nothing else. Only unambiguous
-//! cases are handled; everything unusual is left to git, and so is resolving revisions.
+//! A command that only talks to an orchestrator would need git only for this. Only unambiguous
+//! cases are handled. Unusual repositories are left to git, and so is resolving revisions.
 
 use std::{
     fs::{self, Metadata},
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The place of a repository that looks like any other.
+/// The location of a repository with a usual layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(crate) root: PathBuf,
@@ -19,12 +19,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the repository that `path` is in; nothing where git itself has to be asked.
+    /// Finds the repository that `path` is in. `None` if only git can answer.
     pub fn find(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
         let device = path.metadata().ok()?.dev();
         for root in path.ancestors() {
-            // By default, git does not look beyond the file system that it starts on.
+            // By default, git does not search beyond the file system that it starts on.
             if root.metadata().ok()?.dev() != device {
                 return None;
             }
@@ -32,7 +32,7 @@ impl Place {
             if entry.symlink_metadata().is_ok() {
                 return Self::at(root, &entry).filter(|it| it.is_around(&path));
             }
-            // It may be a repository without files.
+            // This may be a bare repository.
             if root.join("HEAD").symlink_metadata().is_ok() {
                 return None;
             }
@@ -54,7 +54,7 @@ impl Place {
         if !common_dir.join("objects").is_dir() || !common_dir.join("refs").is_dir() {
             return None;
         }
-        // Git refuses repositories of other users, whose settings could run programs.
+        // Git rejects repositories of other users, because their settings could run programs.
         let user = rustix::process::geteuid().as_raw();
         let owned = [root, entry, &git_dir, &common_dir];
         if !owned.iter().all(|it| it.symlink_metadata().is_ok_and(|it| it.uid() == user)) {
@@ -64,7 +64,7 @@ impl Place {
         Some(Self { root: root.to_owned(), git_dir, common_dir, signs })
     }
 
-    /// In its own git folder a repository has no files to work on.
+    /// Whether `path` is in the working tree, and not in the repository's own git folder.
     fn is_around(&self, path: &Path) -> bool {
         !path.starts_with(&self.git_dir) && !path.starts_with(&self.common_dir)
     }
@@ -74,15 +74,15 @@ impl Place {
         &self.root
     }
 
-    /// As long as these are the same, git says the same about the place and its oldest commit.
+    /// As long as these are unchanged, git would report the same location and oldest commit.
     pub fn signs(&self) -> &str {
         &self.signs
     }
 }
 
-/// Everything that decides where the working tree is, and at which commit.
+/// Everything that determines where the working tree is, and at which commit.
 fn signs(root: &Path, git_dir: &Path, common_dir: &Path) -> Option<String> {
-    // Both change what the oldest commit is, without any other trace.
+    // Either of these changes the oldest commit without changing anything else.
     let is_cut = ["shallow", "info/grafts"].iter().any(|it| common_dir.join(it).exists());
     if is_cut {
         return None;
@@ -98,7 +98,7 @@ fn signs(root: &Path, git_dir: &Path, common_dir: &Path) -> Option<String> {
     Some(format!("{places:?}\n{settings:?}\n{head:?}\n{commit}"))
 }
 
-/// What the branch points at, or the only file that can say so.
+/// The commit that the branch points to, or the stamp of the only file that can contain it.
 fn tip(common_dir: &Path, name: &str) -> Option<String> {
     let is_plain = name.starts_with("refs/heads/") && !name.contains("..");
     if !is_plain {
@@ -110,8 +110,8 @@ fn tip(common_dir: &Path, name: &str) -> Option<String> {
     }
 }
 
-/// What stands in a file. Who looks for a repository passes folders of others, and would wait for
-/// ever at a pipe in one.
+/// The content of a regular file. Another user's folder may contain a pipe with this name, which
+/// would block forever.
 fn text(path: &Path) -> Option<String> {
     if path.is_file() { fs::read_to_string(path).ok() } else { None }
 }
@@ -122,7 +122,7 @@ fn object(text: &str) -> Option<&str> {
     is_name.then_some(text)
 }
 
-/// Another one for each change of the file.
+/// A text that differs after each change of the file.
 fn stamp(file: &Metadata) -> String {
     let times = [file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()];
     format!("{} {} {times:?}", file.ino(), file.size())
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_what_git_says_it_is() {
+    fn place_matches_gits_answer() {
         let lab = Lab::new();
         let linked = lab.folder.path().join("linked");
         lab.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "-b", "other"]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_change_the_answer_changes_the_signs() {
+    fn anything_that_changes_the_answer_changes_the_signs() {
         let lab = Lab::new();
         let mut before = found(&lab, &lab.user).signs;
         let mut changed = |lab: &Lab, what: &str| {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_is_left_to_git() {
+    fn unusual_repositories_are_left_to_git() {
         let lab = Lab::new();
         let none = |path: &Path| assert_eq!(Place::find(path), None, "{}", path.display());
         none(&lab.user.join(".git"));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_working_tree_that_is_elsewhere_is_not_believed() {
+    fn separate_working_tree_is_left_to_git() {
         let lab = Lab::new();
         let elsewhere = lab.folder.path().join("elsewhere");
         fs::create_dir(&elsewhere).expect("a folder");

@@ -13,7 +13,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// The checkouts of one parent.
+/// The checkouts of one parent attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pool {
     pub(crate) checkouts: Vec<Lent>,
@@ -26,13 +26,14 @@ pub(crate) struct Lent {
     pub(crate) state: CheckoutState,
     pub(crate) path: String,
     pub(crate) commit: CommitId,
-    /// Who is in it.
+    /// The attempts that use it.
     pub(crate) readers: Vec<AttemptId>,
-    /// What is in it beside its commit, as git tells it: what was copied from the user.
+    /// The files beside its commit, in the format of `git status`: those that were copied from the
+    /// user.
     pub(crate) beside: Vec<u8>,
-    /// Changes inside the folders of submodules cannot be detected.
+    /// Submodules prevent sharing, because changes inside their folders cannot be detected.
     pub(crate) has_submodules: bool,
-    /// No reader has used it since it was reset to its commit.
+    /// Whether no reader has used it since it was reset to its commit.
     #[serde(default)]
     pub(crate) is_tidy: bool,
 }
@@ -54,13 +55,13 @@ impl Pool {
 }
 
 impl Vault {
-    /// Held while the checkouts of one parent change. Those of others go on meanwhile.
+    /// The lock for changes to the checkouts of one parent. Other parents are not blocked.
     pub(crate) fn lock_of_pool(&self, parent: AttemptId) -> Arc<Mutex<()>> {
         let mut pools = self.pools.lock().expect("no holder of the lock panics");
         Arc::clone(pools.entry(parent).or_default())
     }
 
-    /// Those whose checkouts were lent since we began.
+    /// The parents whose checkouts were lent since this process started.
     pub(crate) fn lenders(&self) -> Vec<AttemptId> {
         let pools = self.pools.lock().expect("no holder of the lock panics");
         pools.keys().copied().collect()
@@ -74,7 +75,7 @@ impl Vault {
         records::write(&self.pool_file(parent), pool, Durability::Process)
     }
 
-    /// The index of a lent checkout, out of its readers' reach: says which files are unchanged.
+    /// The index of a lent checkout, which shows the unchanged files. Readers cannot access it.
     pub(crate) fn lent_index(&self, parent: AttemptId, number: u32) -> PathBuf {
         self.records().pool(parent).join(format!("{number}.index"))
     }

@@ -1,4 +1,4 @@
-//! Makes the checkout that a worker works in.
+//! Creates the checkout that a worker works in.
 
 use crate::{
     AttemptName, CheckoutKind, Vault,
@@ -18,14 +18,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Untracked files that setup made and `.gitignore` does not cover. More than this is a build.
+/// The maximum number of untracked files from setup that are excluded although `.gitignore` does
+/// not cover them. More than this are build results.
 const SETUP_FILES_MAX: usize = 1_000;
-/// Lists untracked files. Setup runs code of the repository, and git would wait for a pipe of its.
+/// Lists untracked files. Setup runs code of the repository and may leave pipes, on which git would
+/// block.
 const LIST_OTHERS: &str = "\
     find . -type p \\( -name '.git*' -o -path '*/.git/*' \\) -exec rm -f {} + 2>/dev/null
     \"$@\" ls-files -z --others --exclude-standard";
 
-/// Names that are tried when a folder of that name exists already.
+/// The number of names to try if a folder of that name exists already.
 const FOLDERS_TRIED_MAX: u32 = 100;
 
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub struct PrepareCheckout {
     pub name: AttemptName,
     pub kind: CheckoutKind,
     pub start: CommitId,
-    /// Commands that make a fresh checkout usable.
+    /// Commands that make a new checkout usable.
     pub setup: Vec<String>,
 }
 
@@ -53,21 +55,21 @@ impl PrepareCheckout {
     }
 }
 
-/// A checkout that an agent may start in.
+/// A checkout that is ready for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
     pub path: PathBuf,
-    /// Things a person should know: submodules left empty.
+    /// Notes for a person, such as submodules that were left empty.
     pub notes: Vec<String>,
 }
 
 impl Vault {
-    /// Makes the checkout of an attempt, or finds the one that is there already.
+    /// Creates the checkout of an attempt, or returns the existing one.
     ///
-    /// A checkout that was not finished before a crash is removed and made again; one that a
-    /// worker may have been in is never removed here.
+    /// If a checkout was unfinished at a crash, it is removed and made again. A checkout that a
+    /// worker may have used is never removed here.
     ///
-    /// Calls `claimed` with the path as soon as the folder is there.
+    /// Calls `claimed` with the path as soon as the folder exists.
     pub fn prepare_checkout(
         &self,
         order: &PrepareCheckout,
@@ -95,7 +97,7 @@ impl Vault {
             .fill_checkout(order, &path, ahead.as_ref(), claimed, policy, cancel)
             .and_then(|tree| self.make_usable(order, &path, tree, &mut record, policy, cancel));
         if let Err(failure) = made {
-            // No agent has used it. What cannot be removed now is removed at the next try.
+            // No agent has used the folder. If this fails, it is removed at the next attempt.
             files::remove_folder(&path).ok();
             return Err(as_checkout_failure(failure));
         }
@@ -105,11 +107,12 @@ impl Vault {
         Ok(Checkout { path, notes: record.notes })
     }
 
-    /// The folder that is being filled for it already, or a new one. Notes that it is not ready.
+    /// Takes the folder that is already being filled for this order, or creates a new one, and
+    /// records that it is not ready.
     fn claim(&self, order: &PrepareCheckout) -> Result<(CheckoutRecord, Option<Ahead>), Failure> {
         let task = order.name.task;
         let Some(ahead) = self.take_ahead(order) else {
-            // One that could not be removed when it should have been.
+            // This may remove a note that should have been removed earlier but could not be.
             self.forget_ahead(task)?;
             return Ok((self.claim_folder(order)?, None));
         };
@@ -122,7 +125,8 @@ impl Vault {
         Ok((record, Some(ahead)))
     }
 
-    /// Makes an empty folder that is surely ours and notes that it is being filled.
+    /// Creates an empty folder that certainly belongs to Pitcrew and records that it is being
+    /// filled.
     fn claim_folder(&self, order: &PrepareCheckout) -> Result<CheckoutRecord, Failure> {
         let folder = order.name.folder(order.kind);
         for number in 1..=FOLDERS_TRIED_MAX {
@@ -150,7 +154,7 @@ impl Vault {
         Err(Failure::Checkout { message })
     }
 
-    /// Fills the folder, as far as that was not done before it was ordered.
+    /// Fills the folder, unless that was already done ahead of the order.
     fn fill_checkout(
         &self,
         order: &PrepareCheckout,
@@ -166,7 +170,7 @@ impl Vault {
                 let exclude = self.write_git_dir(path, &branch, start, cancel)?;
                 return Ok(self.complete_tree(path, exclude, policy, cancel)?);
             }
-            // The caller may already hold the old folder, so the new one is reported too.
+            // The caller may already use the old path, so the new one is reported too.
             files::remove_folder(path)?;
             files::create_folder(path)?;
             claimed(path);
@@ -202,7 +206,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Excludes for what setup left behind: it is no work of the agent's.
+    /// Excludes for files that setup created, because they are not the agent's work.
     fn made_by_setup(
         &self,
         path: &Path,
@@ -223,12 +227,12 @@ impl Vault {
     }
 }
 
-/// Setup runs code of the repository, which may have put a link there.
+/// Setup runs code of the repository, which may have put a link at this path.
 fn write_exclude(path: &Path, exclude: &[u8]) -> Result<(), FileError> {
     files::write_below(path, ".git/info/exclude", exclude)
 }
 
-/// What went wrong in git or in the file system went wrong with the checkout.
+/// Reports failures of git or the file system as failures of the checkout.
 pub(crate) fn as_checkout_failure(failure: Failure) -> Failure {
     if let Failure::Git { message } = failure { Failure::Checkout { message } } else { failure }
 }

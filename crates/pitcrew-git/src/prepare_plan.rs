@@ -13,24 +13,24 @@ use pitcrew_process::Cancel;
 #[derive(Clone, Debug)]
 pub struct PreparePlan {
     pub plan: PlanId,
-    /// A branch or commit; the current branch when absent.
+    /// A branch or commit. `None` for the current branch.
     pub base: Option<String>,
-    /// Refuse uncommitted changes instead of taking them in.
+    /// Reject uncommitted changes instead of including them.
     pub clean_base: bool,
 }
 
-/// What the user asked to start from.
+/// The base that the user requested.
 struct Base {
     branch: Option<String>,
     tip: CommitId,
-    /// The user's working tree belongs to it.
+    /// Whether the user's working tree is at this commit.
     has_tree: bool,
 }
 
 impl Vault {
-    /// Brings the base into the vault and opens the plan's integration branch on it.
+    /// Imports the base into the vault and creates the plan's integration branch on it.
     ///
-    /// The same plan gets the same base however often it is asked for.
+    /// Repeated calls for the same plan return the same base.
     pub fn prepare_plan(&self, order: &PreparePlan, cancel: &Cancel) -> Result<PlanBase, Failure> {
         let record = self.records().plan(order.plan);
         if let Some(base) = records::read::<PlanBase>(&record)? {
@@ -83,7 +83,7 @@ impl Vault {
         }
     }
 
-    /// What a person should know of the repository.
+    /// Notes about the repository for a person.
     fn source_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.user.is_shallow() {

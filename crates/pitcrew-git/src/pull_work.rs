@@ -1,7 +1,7 @@
-//! Brings the work of a sub-task into its parent's checkout.
+//! Merges the work of a sub-task into its parent's checkout.
 //!
-//! The work is merged with everything in the tree, committed or not; the agent's index and HEAD are
-//! not touched. On a conflict the tree stays as it was. What is about to change is recorded first,
+//! The work is merged with everything in the tree, committed or not. The agent's index and HEAD are
+//! not changed. On a conflict, the tree stays unchanged. Changes are recorded before they are made,
 //! so that a crash in the middle can be repaired, and a failure in the middle is undone.
 
 use crate::{
@@ -19,27 +19,27 @@ use pitcrew_process::{Cancel, Policy};
 use serde::{Deserialize, Serialize};
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
-/// How often a tree is looked at that changes meanwhile.
+/// How many times to try if the tree changes during the merge.
 const LOOKS_MAX: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct PullWork {
-    /// Whose checkout it is brought into.
+    /// The attempt whose checkout receives the work.
     pub attempt: AttemptId,
     pub path: PathBuf,
-    /// What the sub-task started from.
+    /// The commit that the sub-task started from.
     pub base: CommitId,
-    /// What it made of it. Two orders with the same work are one.
+    /// The result of the sub-task. Two orders with the same work are the same order.
     pub work: CommitId,
-    /// What the sub-task may change.
+    /// The paths that the sub-task may change.
     pub zone: Zone,
 }
 
-/// What one order does to the tree.
+/// The changes of one order to the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PullRecord {
     state: PullState,
-    /// The trees before and after.
+    /// The trees before and after the change.
     before: String,
     after: String,
     pulled: Work,
@@ -48,15 +48,15 @@ struct PullRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PullState {
-    /// Some of it may be in the tree.
+    /// Some of the changes may be in the tree.
     Applying,
     Done,
 }
 
 impl Vault {
-    /// Merges the work into the tree; what it changed there, with the commit of the work.
+    /// Merges the work into the tree. Returns the changes there, with the commit of the work.
     ///
-    /// Asked again, it finishes what it began, or says what it did.
+    /// A repeated call finishes an interrupted one, or returns the same result.
     pub fn pull(
         &self,
         order: &PullWork,
@@ -80,7 +80,7 @@ impl Vault {
         }
     }
 
-    /// Forgets the states before something was pulled.
+    /// Deletes the refs of the states before something was pulled.
     pub(crate) fn drop_pulls(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), VaultError> {
         let refs = names::pull_refs(attempt);
         if !self.may_have(&refs)? {
@@ -94,11 +94,11 @@ impl Vault {
     }
 }
 
-/// One order, on its way.
+/// One order in progress.
 struct Pulling<'a> {
     vault: &'a Vault,
     order: &'a PullWork,
-    /// What the attempt started from.
+    /// The commit that the attempt started from.
     start: CommitId,
     policy: &'a Policy,
     cancel: &'a Cancel,
@@ -125,7 +125,7 @@ impl Pulling<'_> {
         let name = format!("{}{}", names::pull_refs(order.attempt), order.work);
         snapshot.import_anyhow(&name)?;
         let pulled = self.merge_into(&snapshot);
-        // The state before is needed only to finish what was cut off.
+        // The earlier state is needed only to finish an interrupted change.
         if !files::is_there(&self.note_file()) || pulled.is_ok() {
             vault.delete_ref(&name)?;
         }
@@ -163,8 +163,8 @@ impl Pulling<'_> {
         Ok(record.pulled)
     }
 
-    /// Some of the files may be as before, some as after, one may be torn. The state that is there is
-    /// kept in the vault, and each of them becomes what it was to become.
+    /// Finishes an interrupted change. Some files may be old, some new, and one may be incomplete.
+    /// The current state is saved in the vault, and then each file gets its new content.
     fn finish(&self, mut record: PullRecord) -> Result<Work, Failure> {
         let order = self.order;
         let mut snapshot = self.look()?;
@@ -176,8 +176,8 @@ impl Pulling<'_> {
         Ok(record.pulled)
     }
 
-    /// Takes back what was changed before a failure in the middle. Where that fails too, the record
-    /// stays, and the next order for the same work finishes it.
+    /// Undoes a change that failed in the middle. If that fails too, the record is kept, and the
+    /// next order for the same work finishes the change.
     fn take_back(&self, record: &PullRecord, failure: Failure) -> Failure {
         let back = || -> Result<(), Failure> {
             let snapshot = self.look()?;
@@ -195,7 +195,8 @@ impl Pulling<'_> {
         }
     }
 
-    /// What differs between two trees becomes as in the second one, whatever is there now.
+    /// Sets every path that differs between two trees to its state in `to`, whatever its current
+    /// state.
     fn go(&self, now: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Failure> {
         let changes = self
             .vault
@@ -211,7 +212,7 @@ impl Pulling<'_> {
         })
     }
 
-    /// Everything that is in the tree now, in an index of ours.
+    /// A snapshot of the current tree, with a separate index.
     fn look(&self) -> Result<Snapshot<'_>, VaultError> {
         let Self { vault, order, start, policy, cancel } = self;
         let source = Source {
@@ -228,7 +229,7 @@ impl Pulling<'_> {
         Ok(snapshot)
     }
 
-    /// Git takes an ignored file for nothing; we do not.
+    /// Git would overwrite an ignored file, so this check rejects added paths that already exist.
     fn require_room(&self, counted: &Counted) -> Result<(), Failure> {
         let is_added = |it: &&Change| it.letter == 'A';
         let is_taken =
@@ -238,8 +239,8 @@ impl Pulling<'_> {
         if paths.is_empty() { Ok(()) } else { Err(Failure::Conflict { paths, with: Vec::new() }) }
     }
 
-    /// Takes the tree from one state to another: only what differs, and nothing at all where a file
-    /// is not as in the first one.
+    /// Updates the tree from one state to another. Changes only what differs, and nothing if any of
+    /// these files does not match the first state.
     fn apply(&self, snapshot: &Snapshot<'_>, from: &str, to: &str) -> Result<(), Tried> {
         let applied = snapshot
             .call("read-tree")
@@ -248,7 +249,7 @@ impl Pulling<'_> {
             .done(self.cancel);
         applied.map_err(|error| {
             let GitErrorKind::Exit { stderr, .. } = &error.kind else { return error.into() };
-            // Git looks at everything before it changes anything.
+            // Git checks everything before it changes anything.
             let is_untouched =
                 stderr.contains("not uptodate") || stderr.contains("would be overwritten");
             if is_untouched { Tried::Moved(error) } else { error.into() }
@@ -287,9 +288,9 @@ impl Pulling<'_> {
     }
 }
 
-/// Why the work is not in the tree.
+/// Why the work was not merged into the tree.
 enum Tried {
-    /// The tree changed while it was looked at.
+    /// The tree changed during the merge.
     Moved(GitError),
     Failed(Failure),
 }

@@ -1,5 +1,5 @@
-//! Prepares a snapshot while its worker is still ending: a folder of ours, and a box in which the steps
-//! wait. They read nothing of the tree before they are started.
+//! Prepares a snapshot while its worker is still ending: a temporary folder, and a box in which the
+//! steps wait. They read nothing of the tree before they are started.
 
 use crate::{
     Vault,
@@ -14,12 +14,12 @@ use pitcrew_model::{AttemptId, CommitId};
 use pitcrew_process::{Cancel, Policy, Tier};
 use std::{ffi::OsString, path::PathBuf};
 
-/// A snapshot that can be taken at once, on the thread that made this.
+/// A prepared snapshot. It has to be taken on the thread that prepared it.
 pub struct Ready {
     attempt: AttemptId,
     path: PathBuf,
     start: CommitId,
-    // Ends before its folder.
+    // Dropped before the folder.
     waiting: (Vec<OsString>, Waiting),
     folder: TemporaryFolder,
 }
@@ -36,8 +36,8 @@ impl Ready {
 }
 
 impl Vault {
-    /// Prepares to collect the work of an attempt. `None` where there is no box, or where anything is
-    /// unusual: then everything is done when the work is collected.
+    /// Prepares to collect the work of an attempt. `None` if there is no box or if anything is
+    /// unusual. Everything is then done when the work is collected.
     pub fn get_ready(&self, attempt: AttemptId, policy: &Policy) -> Option<Ready> {
         if policy.tier != Tier::T3 {
             return None;
@@ -51,7 +51,7 @@ impl Vault {
             return None;
         }
         let (message, nested, cancel) = ("", Nested::Listed, Cancel::default());
-        // It will be by the time at which the steps begin.
+        // The agent will have ended when the steps start.
         let agent = Agent::Gone;
         let source = Source { attempt, path: &path, start: &record.start, message, nested, agent };
         let snapshot = self.look_at(source, policy, &cancel).ok()?;

@@ -1,7 +1,7 @@
-//! Small notes of ours beside the vault's objects: what was prepared for a plan or an attempt.
+//! Small records beside the vault's objects: what was prepared for a plan or an attempt.
 //!
-//! They make operations repeatable. What was acknowledged is in the journal; a note that was lost
-//! costs time, never work.
+//! They make operations repeatable. Acknowledged results are in the journal. A lost record costs
+//! time, but never work.
 
 use crate::{
     AttemptName,
@@ -16,12 +16,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder of our notes in the vault.
+/// The folder of the records in the vault.
 pub(crate) struct Records {
     root: PathBuf,
 }
 
-/// What is known of an attempt's checkout.
+/// The record of an attempt's checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CheckoutRecord {
     pub(crate) state: CheckoutState,
@@ -38,18 +38,18 @@ pub(crate) struct CheckoutRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CheckoutState {
-    /// No agent has worked in it: it may be removed and made again.
+    /// No agent has worked in it, so it may be removed and made again.
     Making,
     /// An agent may have worked in it.
     Ready,
 }
 
-/// What of a checkout was kept or collected last.
+/// The last state of a checkout that was kept or collected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeptRecord {
     pub(crate) commit: CommitId,
     pub(crate) tree: String,
-    /// Where the agent's HEAD was.
+    /// The commit at the agent's HEAD.
     pub(crate) head: CommitId,
 }
 
@@ -80,37 +80,37 @@ impl Records {
         self.root.join("plans").join(format!("{plan}.json"))
     }
 
-    /// The folder with the notes of one attempt.
+    /// The folder for the records of one attempt.
     pub(crate) fn attempt(&self, attempt: AttemptId) -> PathBuf {
         self.root.join("attempts").join(attempt.to_string())
     }
 
-    /// The folder with the notes of the checkouts that are lent to an attempt's sub-tasks.
+    /// The folder for the records of the checkouts that are lent to an attempt's sub-tasks.
     pub(crate) fn pool(&self, parent: AttemptId) -> PathBuf {
         self.root.join("lent").join(parent.to_string())
     }
 
-    /// The folder with the notes of checkouts that are filled before they are ordered.
+    /// The folder for the records of checkouts that are filled before they are ordered.
     pub(crate) fn all_ahead(&self) -> PathBuf {
         self.root.join("ahead")
     }
 
-    /// The note of the one that is filled for a sub-task.
+    /// The record of the checkout that is filled for a sub-task.
     pub(crate) fn ahead(&self, task: TaskId) -> PathBuf {
         self.all_ahead().join(format!("{task}.json"))
     }
 
-    /// The notes of what was pulled into an attempt's checkout.
+    /// The record of work that was pulled into an attempt's checkout.
     pub(crate) fn pull(&self, attempt: AttemptId, work: &CommitId) -> PathBuf {
         self.attempt(attempt).join("pulls").join(format!("{work}.json"))
     }
 
-    /// The folder with the notes of changes of the user's repository that are under way.
+    /// The folder for the records of changes to the user's repository that are in progress.
     pub(crate) fn underway(&self) -> PathBuf {
         self.root.join("underway")
     }
 
-    /// The folder with the notes of the copies that people were given.
+    /// The folder for the records of the copies that people were given.
     pub(crate) fn copies(&self) -> PathBuf {
         self.root.join("copies")
     }
@@ -127,46 +127,46 @@ impl Records {
         write(&self.attempt(attempt).join("checkout.json"), record, Durability::Process)
     }
 
-    /// The index as git left it in the fresh checkout: says which files are unchanged since.
+    /// The index that git wrote in the new checkout. It shows which files are unchanged since.
     pub(crate) fn index(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("index")
     }
 
-    /// What was kept last of the checkout.
+    /// The record of the last kept state of the checkout.
     pub(crate) fn kept(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("kept.json")
     }
 
-    /// What was collected of the checkout.
+    /// The record of the collected state of the checkout.
     pub(crate) fn collected(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("collected.json")
     }
 
-    /// The index of what was kept last: says which files are unchanged since.
+    /// The index of the last kept state. It shows which files are unchanged since.
     pub(crate) fn kept_index(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("kept-index")
     }
 
-    /// The excludes of the checkout, out of the agent's reach.
+    /// A copy of the checkout's excludes that the agent cannot change.
     pub(crate) fn exclude(&self, attempt: AttemptId) -> PathBuf {
         self.attempt(attempt).join("exclude")
     }
 }
 
-/// What a note survives.
+/// Which failures a record survives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     Process,
     PowerLoss,
 }
 
-/// Reads a note; a torn one is as good as none.
+/// Reads a record. An incomplete record counts as missing.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     let bytes = files::read_if_there(path)?;
     Ok(bytes.and_then(|it| serde_json::from_slice(&it).ok()))
 }
 
-/// Writes a note whole or not at all.
+/// Writes a record atomically.
 pub(crate) fn write<T: Serialize>(
     path: &Path,
     value: &T,

@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What became of a checkout that was to be removed.
+/// The result of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
     Removed,
@@ -28,10 +28,10 @@ pub enum Removal {
 }
 
 impl Vault {
-    /// Removes the checkout if its state is what was saved of it and no process is in it.
+    /// Removes the checkout if its state equals the saved one and no process is in it.
     ///
-    /// Whatever is found in it is saved first. A changed checkout is kept, so that a person can
-    /// look; asked again, it is removed, because by then that state is the saved one.
+    /// Any other state is saved first. A changed checkout is kept, so that a person can inspect it.
+    /// A repeated call removes it, because the changed state is saved by then.
     pub fn remove_checkout(
         &self,
         attempt: AttemptId,
@@ -40,7 +40,7 @@ impl Vault {
         cancel: &Cancel,
     ) -> Result<Removal, Failure> {
         if !files::is_there(path) {
-            // Maybe it was put aside by us, and we were cut off before the rest.
+            // The checkout may have been moved aside before an interruption.
             self.forget_checkout(attempt, path, policy, cancel)?;
             return Ok(Removal::Removed);
         }
@@ -67,7 +67,7 @@ impl Vault {
                  and remove it by hand";
             return kept(reason.into());
         }
-        // After the pipes are gone that a git would wait for.
+        // This runs git, so it comes after the pipes that git would block on are removed.
         for module in &record.submodules {
             if self.is_changed(path, module, policy, cancel)? {
                 return kept(format!("the submodule {module} has changes, which are not saved"));
@@ -93,15 +93,15 @@ impl Vault {
             ));
         }
         fail::fail_point!("removal-before", |_| std::process::abort());
-        // After a crash, a folder that is half removed would look like a changed one, and what is
-        // left of it like the work.
+        // The folder is moved first, because after a crash a partly removed folder would look like
+        // a changed checkout, and its remaining files like work.
         files::rename(path, &aside(attempt, path))?;
         fail::fail_point!("removal-half", |_| std::process::abort());
         self.forget_checkout(attempt, path, policy, cancel)?;
         Ok(Removal::Removed)
     }
 
-    /// What belongs to a checkout that is gone, or was put aside, goes too.
+    /// Removes the records of a checkout that is gone or was moved aside.
     fn forget_checkout(
         &self,
         attempt: AttemptId,
@@ -118,7 +118,7 @@ impl Vault {
         Ok(files::remove_folder(&self.records().attempt(attempt))?)
     }
 
-    /// The trees that were saved or collected of an attempt, and what it started from, by commit.
+    /// The saved trees, the collected trees and the start of an attempt, by commit.
     fn known_trees(
         &self,
         attempt: AttemptId,
@@ -131,12 +131,12 @@ impl Vault {
         let call = self.call("cat-file").arg("--batch-check=%(objectname)").stdin(asked);
         let said = call.line(cancel)?;
         let lines: Vec<&str> = said.lines().collect();
-        // Of what is not there git says the name and that it is missing.
+        // For a missing object, git prints its name followed by `missing`.
         let found = lines.as_chunks().0.iter().filter(|it| !it.iter().any(|it| it.contains(' ')));
         Ok(found.map(|[commit, tree]| (CommitId((*commit).into()), (*tree).into())).collect())
     }
 
-    /// Saves what else the agent committed: other branches, stashes, tags.
+    /// Saves the agent's other commits: branches, stashes, tags.
     fn save_branches(
         &self,
         attempt: AttemptId,
@@ -161,7 +161,7 @@ impl Vault {
             .args(["--all", &format!("^{start}")])
             .finish(cancel)?;
         if !answer.finished.success() {
-            // Nothing new is an error to git.
+            // If there are no other commits, git reports an error.
             let is_empty = |it: &str| it.starts_with("fatal: Refusing to create empty bundle");
             let nothing_new = answer.stderr().lines().any(is_empty);
             return if nothing_new { Ok(()) } else { Err(answer.error().into()) };
@@ -169,7 +169,8 @@ impl Vault {
         if let Ok(()) = self.fetch_branches(attempt, &bundle, Checking::Strict, cancel) {
             return Ok(());
         }
-        // Malformed commits are kept too: nothing is built on them, but a person may want to look.
+        // Malformed commits are kept too: no work is based on them, but a person may want to
+        // inspect them.
         Ok(self.fetch_branches(attempt, &bundle, Checking::Off, cancel)?)
     }
 
@@ -214,18 +215,18 @@ impl Vault {
     }
 }
 
-/// Whether what an agent left in its git folder explains the error.
+/// Whether the error is caused by the contents of the agent's git folder.
 fn is_of_the_agent(error: &GitError) -> bool {
     error.is_excess()
         || matches!(error.kind, GitErrorKind::Exit { .. } | GitErrorKind::Unreadable { .. })
 }
 
-/// The name of a checkout that is about to be removed.
+/// The path that a checkout is moved to before it is removed.
 fn aside(attempt: AttemptId, path: &Path) -> PathBuf {
     path.with_file_name(format!(".removed-{attempt}"))
 }
 
-/// A process whose working folder is in the checkout.
+/// Finds a process whose working folder is in the checkout.
 pub(crate) fn process_in(path: &Path) -> Option<u32> {
     let own = std::process::id();
     fs::read_dir("/proc").into_iter().flatten().flatten().find_map(|entry| {

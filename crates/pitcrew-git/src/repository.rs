@@ -1,4 +1,4 @@
-//! The user's repository: discovery, and errors for those that we cannot work with.
+//! The user's repository: discovery, and errors for unsupported repositories.
 
 use crate::{
     Git,
@@ -10,10 +10,11 @@ use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
-/// The oldest git that is tested: Debian 12 has it. `merge-tree --write-tree` came with the one before.
+/// The oldest git that is tested, which is the one in Debian 12. `merge-tree --write-tree` exists
+/// since 2.38.
 pub const GIT_VERSION_MIN: (u32, u32) = (2, 39);
 
-/// The user's repository. Everything we ever run in it is read-only, but for a landing.
+/// The user's repository. Every git command in it is read-only, except for landings.
 #[derive(Clone, Debug)]
 pub struct Repository {
     git: Git,
@@ -24,7 +25,7 @@ pub struct Repository {
     is_shallow: bool,
 }
 
-/// Why there is no repository to work on.
+/// Why no usable repository was found.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot work on `{}`", path.display())]
 pub struct DiscoverError {
@@ -52,13 +53,13 @@ pub enum DiscoverErrorKind {
 }
 
 impl Repository {
-    /// The repository of which git has said before that it is there, with this oldest commit.
+    /// A repository that git has discovered before, with this oldest commit.
     pub fn recalled(git: &Git, place: Place, root_commit: CommitId) -> Self {
         let Place { root, git_dir, common_dir, .. } = place;
         Self { git: git.clone(), root, git_dir, common_dir, root_commit, is_shallow: false }
     }
 
-    /// Whether git has found it where it looks to be.
+    /// Whether git has discovered the repository at this location.
     pub fn is_at(&self, place: &Place) -> bool {
         let ours = [&self.root, &self.git_dir, &self.common_dir];
         ours == [&place.root, &place.git_dir, &place.common_dir] && !self.is_shallow
@@ -88,7 +89,7 @@ impl Repository {
         })
     }
 
-    /// The same repository; every git that is started for it says whose it is.
+    /// The same repository. Every git that is started for it is marked with this owner.
     #[must_use]
     pub fn owned_by(mut self, owner: &str) -> Self {
         self.git = self.git.owned_by(owner);
@@ -109,7 +110,7 @@ impl Repository {
         &self.common_dir
     }
 
-    /// The oldest commit. With the path it says which repository this is.
+    /// The oldest commit. Together with the path it identifies the repository.
     pub fn root_commit(&self) -> &CommitId {
         &self.root_commit
     }
@@ -126,7 +127,7 @@ impl Repository {
         self.git.ours(&self.root, command)
     }
 
-    /// The commit that a name stands for.
+    /// The commit that a name refers to.
     pub(crate) fn resolve(
         &self,
         name: &str,
@@ -139,14 +140,15 @@ impl Repository {
             .maybe(cancel);
         match commit {
             Ok(commit) => Ok(commit.map(CommitId)),
-            // git is not quiet about a name that is malformed.
+            // git reports a malformed name with this code even if it is told to be quiet.
             Err(GitError { kind: GitErrorKind::Exit { code: Some(128), .. }, .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The top of the working tree, its git folder, the shared one, and whether history is cut off.
+/// The working tree's root, its git folder, the shared git folder, and whether the history is
+/// shallow.
 fn places(
     git: &Git,
     path: &Path,
@@ -156,7 +158,7 @@ fn places(
     let places = ["--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"];
     let asked = git.ours(path, "rev-parse").args(flags).args(places);
     let answer = asked.finish(cancel).map_err(refusal)?;
-    // Where there are no files it fails at the last question, and has answered the others.
+    // Without a working tree, git fails at the last option, after it has printed the other values.
     let said = std::str::from_utf8(&answer.finished.stdout)
         .map_err(|_| refusal(answer.unreadable("it is not UTF-8")))?;
     let lines: Vec<&str> = said.lines().collect();
@@ -177,7 +179,7 @@ fn require_version(git: &Git, path: &Path, cancel: &Cancel) -> Result<(), Discov
     if is_new_enough(&found) { Ok(()) } else { Err(DiscoverErrorKind::TooOld { found }) }
 }
 
-/// Whether a git that calls itself so, as in `2.47.3`, can do what we ask.
+/// Whether git of this version, such as `2.47.3`, has the features that Pitcrew uses.
 pub fn is_new_enough(version: &str) -> bool {
     parse_version(version).is_some_and(|it| it >= GIT_VERSION_MIN)
 }

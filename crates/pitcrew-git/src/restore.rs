@@ -1,4 +1,4 @@
-//! Restores a commit of the vault as a branch of the user's repository, and drops old snapshots.
+//! Restores a commit of the vault as a branch of the user's repository, and deletes old snapshots.
 
 use crate::{Vault, import::Checking, names};
 use pitcrew_model::{AttemptId, CommitId, Failure, Snapshot, TaskId};
@@ -10,15 +10,15 @@ pub struct RestoreWork {
     pub slug: String,
     pub number: u32,
     pub commit: CommitId,
-    /// What its size is measured against.
+    /// The commit that the size of the work is compared with.
     pub base: CommitId,
 }
 
 impl Vault {
     /// Creates a branch at the commit. Returns its name and the size of the work.
     ///
-    /// Index, HEAD and working tree stay as they are, and so does every branch that is there. The
-    /// same order finds the branch that it made.
+    /// The index, HEAD, the working tree and all existing branches stay unchanged. A repeated order
+    /// returns the branch that it created.
     pub fn restore(
         &self,
         order: &RestoreWork,
@@ -32,11 +32,12 @@ impl Vault {
         let counted = self.count_changes(base, commit, cancel)?;
         let _exchange = self.exchange.lock().expect("no holder of the lock panics");
         let exchange = format!("refs/pitcrew/restore/{task}-{number}");
-        // The gate has not judged it: malformed objects do not go to the user.
+        // The gate has not judged this commit, and malformed objects must not get into the user's
+        // repository.
         let given = self.give_to_user(commit, &exchange, Checking::Strict, cancel);
         let wanted = format!("pitcrew/restore/{task}-{slug}-{number}");
         let branch = given.and_then(|()| self.set_side_branch(&wanted, commit, cancel));
-        // Whatever became of it: nothing but the branch stays with the user.
+        // The temporary ref is removed on success and on failure. Only the branch stays.
         let taken = self.take_from_user(&exchange);
         let branch = branch?;
         taken?;
@@ -49,7 +50,7 @@ impl Vault {
         Ok((branch, snapshot))
     }
 
-    /// Forgets the snapshots of an attempt but the last one.
+    /// Deletes all snapshots of an attempt except the last one.
     pub fn drop_snapshots(&self, attempt: AttemptId, cancel: &Cancel) -> Result<(), Failure> {
         let refs = names::snapshot_refs(attempt);
         let names = self.call("for-each-ref").args(["--format=%(refname)", &refs]).line(cancel)?;

@@ -1,4 +1,4 @@
-//! Saves the state of a checkout in the vault. Judges nothing, and loses nothing.
+//! Saves the state of a checkout in the vault. Judges nothing and loses nothing.
 
 use crate::{
     AttemptName, Vault,
@@ -13,20 +13,20 @@ use pitcrew_model::{AttemptId, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::path::{Path, PathBuf};
 
-/// How often a save is tried whose git is killed.
+/// How many times to try a save if its git is killed.
 const TRIES_MAX: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct SaveWork {
     pub name: AttemptName,
-    /// Absent when the checkout was never made.
+    /// `None` if the checkout was never made.
     pub path: Option<PathBuf>,
 }
 
 impl Vault {
-    /// Snapshots the whole tree, uncommitted work too and ignored files left out.
+    /// Snapshots the whole tree, including uncommitted work, without ignored files.
     ///
-    /// Nothing where the checkout was never made. Where it is gone, the last saved state.
+    /// Returns `None` if the checkout was never made, and the last saved state if it is gone.
     pub fn save(
         &self,
         order: &SaveWork,
@@ -41,7 +41,7 @@ impl Vault {
         }
         let start = match self.records().checkout(attempt)? {
             Some(record) => Some(record.start),
-            // The note was lost with the power; the tree was not.
+            // The record was lost in a power failure, but the tree was not.
             None => self.resolve(&names::start_ref(order.name.plan), cancel)?,
         };
         let Some(start) = start else { return Ok(None) };
@@ -64,7 +64,7 @@ impl Vault {
             let mut snapshot = self.look_at(source, policy, cancel)?;
             snapshot.begin_with(&self.records().index(attempt))?;
             snapshot.look(&[])?;
-            // What is in the vault already is not taken there a second time.
+            // Objects that are already in the vault are not imported again.
             let now = snapshot.record();
             let is_same = |it: &KeptRecord| (&it.tree, &it.head) == (&now.tree, &now.head);
             for note in [self.records().collected(attempt), self.records().kept(attempt)] {
@@ -81,7 +81,7 @@ impl Vault {
             snapshot.keep()?;
             snapshot.import_anyhow(&names::saved_ref(attempt))?;
             if agent == Agent::Gone {
-                // The rest of it is saved; what could not be read is still in the tree.
+                // The rest is saved. Files that could not be read are still in the tree.
                 snapshot.require_all_read()?;
             }
             Ok(snapshot.commit)
@@ -89,8 +89,8 @@ impl Vault {
     }
 }
 
-/// Saves again where a git of it was killed, as a kernel does that has no memory left. No later order
-/// would do so, and what is not saved is never removed.
+/// Retries a save if its git is killed, as the kernel does when memory runs out. No later order
+/// would retry it, and unsaved work is never removed.
 fn until_not_killed<T>(mut save: impl FnMut() -> Result<T, VaultError>) -> Result<T, VaultError> {
     for _ in 1..TRIES_MAX {
         match save() {
@@ -102,14 +102,14 @@ fn until_not_killed<T>(mut save: impl FnMut() -> Result<T, VaultError>) -> Resul
 }
 
 impl Snapshot<'_> {
-    /// Brings it into the vault, under `to`.
+    /// Imports the snapshot into the vault, under the ref `to`.
     pub(crate) fn import_anyhow(&mut self, to: &str) -> Result<(), VaultError> {
         self.deliver_anyhow()?;
         Ok(self.vault.set_ref(to, &self.commit)?)
     }
 
-    /// Brings its objects into the vault: with the agent's commits if they are sound, else without
-    /// them, else unchecked.
+    /// Imports the objects into the vault: with the agent's commits if they are valid, otherwise
+    /// without them, otherwise unchecked.
     pub(crate) fn deliver_anyhow(&mut self) -> Result<(), VaultError> {
         if let Ok(()) = self.deliver(Checking::Strict) {
             return Ok(());
@@ -136,7 +136,7 @@ mod tests {
         GitError { command: "add", place: "/".into(), kind }.into()
     }
 
-    /// Whether it is saved in the end, and how often that was tried.
+    /// Whether the save succeeds, and how many times it was tried.
     fn saved(ends: &[Option<(Option<i32>, Option<i32>)>]) -> (bool, usize) {
         let (mut ends, mut tries) = (ends.iter(), 0);
         let saved = until_not_killed(|| {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_save_whose_git_is_killed_is_tried_again() {
+    fn save_is_retried_if_its_git_is_killed() {
         let (killed, refused) = (Some((None, Some(9))), Some((Some(128), None)));
         assert_eq!(saved(&[None]), (true, 1));
         assert_eq!(saved(&[killed, killed, None]), (true, 3));

@@ -10,9 +10,9 @@ use pitcrew_model::{CheckFailure, CheckResult, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::path::PathBuf;
 
-/// What is run in a clean checkout.
+/// The commands to run in a clean checkout.
 pub(crate) struct Trial<'a> {
-    /// What it is for, as part of a folder's name.
+    /// The purpose, as a part of the folder's name.
     pub(crate) name: String,
     pub(crate) setup: &'a [String],
     pub(crate) checks: &'a [String],
@@ -24,24 +24,24 @@ impl Trial<'_> {
     }
 }
 
-/// A place for checks and the box of the first command, made before it is known what they are run on.
-/// To be used on the thread that made it.
+/// A folder for checks and the box of the first command, made before the commit to check is known.
+/// It has to be used on the thread that created it.
 pub struct ReadyTrial {
-    // Ends before its folder.
+    // Dropped before the folder.
     commands: Commands,
     scene: Scene,
     first: String,
 }
 
-/// A folder of its own, and the one in it that a checkout is made in.
+/// A temporary folder, and the folder in it for the checkout.
 struct Scene {
     folder: TemporaryFolder,
     path: PathBuf,
 }
 
 impl Vault {
-    /// Prepares to verify work. `None` where that fails: then everything is done, and errors are
-    /// reported, when the work is verified.
+    /// Prepares to verify work. `None` if that fails: everything is then done when the work is
+    /// verified, and errors are reported there.
     pub fn get_trial_ready(&self, name: &str, first: &str, policy: &Policy) -> Option<ReadyTrial> {
         require_free_space(&self.layout.scratch).ok()?;
         let scene = self.scene(name).ok()?;
@@ -51,7 +51,8 @@ impl Vault {
         Some(ReadyTrial { commands, scene, first: first.to_owned() })
     }
 
-    /// Runs setup and checks in a clean, bootstrapped checkout of what `find` finds, and removes it.
+    /// Runs setup and checks in a clean, bootstrapped checkout of the commit that `find` returns,
+    /// and removes the checkout.
     pub(crate) fn try_out(
         &self,
         trial: &Trial<'_>,
@@ -90,14 +91,15 @@ impl Vault {
             Ok((commit, commands.run_checks(trial.checks, cancel)?))
         });
         drop(commands);
-        // A tree has many files, so a thread removes them. Without a thread, dropping the closure does.
+        // A tree has many files, so a thread removes them. If no thread starts, dropping the
+        // closure removes them.
         std::thread::Builder::new().name("scratch".into()).spawn(|| drop(scene.folder)).ok();
         tried
     }
 
     fn scene(&self, name: &str) -> Result<Scene, FileError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, name)?;
-        // Checks print paths; the folder of the checkout itself should not look temporary.
+        // Checks print paths, so the checkout folder should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());
         let path = folder.path().join(name);
         files::create_folder(&path)?;
@@ -105,7 +107,7 @@ impl Vault {
     }
 }
 
-/// The checks that failed, as the failure they are.
+/// Returns an error if any check failed.
 pub(crate) fn require_passed(checks: &[CheckResult]) -> Result<(), Failure> {
     let failed: Vec<CheckFailure> = checks
         .iter()

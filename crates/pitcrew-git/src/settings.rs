@@ -1,4 +1,4 @@
-//! The user's own settings of git that a checkout must share, so that files mean the same in it.
+//! The user's own git settings that a checkout must share, so that files mean the same in it.
 
 use crate::{
     Repository,
@@ -8,7 +8,7 @@ use crate::{
 use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
-/// The settings, as far as they change what a file in a tree is.
+/// The settings that affect the content and kind of files in a tree.
 const SHARED: &str = "^core\\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|excludesfile)$|^remote\\..*\\.(promisor|partialclonefilter)$|^filter\\..*\\.(smudge|process)$";
 
 #[derive(Clone, Debug, Default)]
@@ -17,10 +17,10 @@ pub(crate) struct Settings {
     pub(crate) core: Vec<(String, String)>,
     /// The user's excludes for all repositories.
     excludes_file: Option<PathBuf>,
-    /// Some objects were never downloaded.
+    /// Whether some objects were never downloaded.
     pub(crate) is_partial: bool,
-    /// A program of the user's changes files when they are checked out. Git starts one at a time, so
-    /// it may rely on being alone. That of LFS is known not to.
+    /// Whether a program of the user changes files at checkout. Git starts one such program at a
+    /// time, so it may rely on running alone. The program of LFS is known not to.
     has_filters: bool,
 }
 
@@ -36,7 +36,7 @@ impl Settings {
             let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
             match key.strip_prefix("core.") {
                 Some("excludesfile") => settings.excludes_file = Some(expand(user, value)),
-                // A later file overrides an earlier one, also here.
+                // A later file overrides an earlier one, as in git.
                 Some(name) if value.bytes().all(|it| it.is_ascii_alphanumeric()) => {
                     settings.core.push((name.into(), value.into()));
                 }
@@ -54,14 +54,15 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether several gits may fill a folder at the same time.
+    /// Whether several git processes may fill a folder at the same time.
     pub(crate) fn allows_parts(&self) -> bool {
-        // To one of them a folder is what to another is a link with a name in other letters.
+        // On a file system that ignores case, one process may create a folder and another a link
+        // whose name differs only in case.
         let is_folding = self.core.iter().any(|it| it.0 == "ignorecase" && it.1 != "false");
         !is_folding && !self.has_filters
     }
 
-    /// What the user excludes outside of the tree: in the repository and everywhere.
+    /// The user's excludes that are outside of the tree: of the repository and of the user.
     pub(crate) fn excludes(&self, user: &Repository) -> Result<Vec<u8>, FileError> {
         let own = user.common_dir().join("info/exclude");
         let mut lines = Vec::new();
@@ -75,7 +76,7 @@ impl Settings {
     }
 }
 
-/// A path as git reads it from its settings.
+/// Expands a path like git does in its settings.
 fn expand(user: &Repository, value: &str) -> PathBuf {
     match (value.strip_prefix("~/"), user.git().home()) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -87,9 +88,9 @@ fn expand(user: &Repository, value: &str) -> PathBuf {
 mod tests {
     use crate::lab::Lab;
 
-    /// A program that changes files is started by one git at a time, unless it is known.
+    /// A program that changes files is started by one git at a time, unless it is known to be safe.
     #[test]
-    fn files_that_a_program_changes_are_left_to_one_git() {
+    fn filtered_files_are_filled_by_one_git() {
         let lab = Lab::new();
         assert!(lab.vault().settings.allows_parts());
         lab.git(&["config", "filter.lfs.process", "git-lfs filter-process"]);

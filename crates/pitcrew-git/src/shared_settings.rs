@@ -1,8 +1,8 @@
-//! The user's settings of git that programs in boxes get: an allow-list of keys.
+//! The user's git settings that programs in boxes get: an allow-list of keys.
 //!
-//! Settings of git can hold passwords in many places: aliases that call a web service, addresses that
-//! are rewritten with a token, headers, credential helpers. So the files themselves stay outside, and a
-//! copy with harmless keys is written for all boxes.
+//! Git settings can hold passwords in many places: aliases that call a web service, URLs that are
+//! rewritten with a token, headers, credential helpers. So the files themselves are not readable in
+//! boxes, and a copy with harmless keys is written for all boxes.
 
 use crate::{
     Repository,
@@ -12,8 +12,8 @@ use crate::{
 use pitcrew_process::Cancel;
 use std::{fmt::Write, path::Path};
 
-/// Who commits, how files are read and written, and how results are shown. No key names a program, an
-/// address or a file.
+/// Settings for the commit author, for how files are read and written, and for how results are
+/// shown. No key contains a program, a URL or a file.
 const KEYS: &[&str] = &[
     "apply.ignorewhitespace",
     "apply.whitespace",
@@ -88,17 +88,17 @@ const KEYS: &[&str] = &[
     "user.name",
 ];
 
-/// Of a filter, without which files would not be what they are for the user.
+/// The keys of a filter. Without the filter, files would differ from the user's.
 const FILTER_KEYS: &[&str] = &["clean", "process", "required", "smudge"];
 
-/// Writes the user's settings, as git reads them with everything that they include.
+/// Writes the user's settings, including all files that they include.
 pub(crate) fn share(user: &Repository, path: &Path, cancel: &Cancel) -> Result<(), VaultError> {
     let listed = user.call("config").args(["-z", "--list", "--show-scope"]).output(cancel)?;
     Ok(replace(path, &allowed(&listed))?)
 }
 
-/// Writes in place: the boxes of agents that outlive an orchestrator hold this very file, by its mount or
-/// its Landlock rule, and a file renamed over it would be closed to them.
+/// Writes in place. The boxes of agents that outlive an orchestrator refer to this very file, by
+/// its mount or its Landlock rule, and could not open a file that is renamed over it.
 fn replace(path: &Path, text: &str) -> Result<(), FileError> {
     if files::read_if_there(path)?.as_deref() == Some(text.as_bytes()) {
         return Ok(());
@@ -107,7 +107,7 @@ fn replace(path: &Path, text: &str) -> Result<(), FileError> {
     files::write(path, text)
 }
 
-/// The settings of the user, from pairs of a scope and a setting, as a file of settings.
+/// Formats the allowed settings as a file. The input is pairs of a scope and a setting.
 fn allowed(listed: &[u8]) -> String {
     let mut text = String::new();
     let mut fields = listed.split(|it| *it == 0);
@@ -124,7 +124,7 @@ fn allowed(listed: &[u8]) -> String {
     text
 }
 
-/// The section as a file has it, and the name in it.
+/// The section as it is written in a file, and the name in it.
 fn allowed_key(key: &str) -> Option<(String, &str)> {
     let (section, name) = key.rsplit_once('.')?;
     if KEYS.contains(&key) {
@@ -134,7 +134,7 @@ fn allowed_key(key: &str) -> Option<(String, &str)> {
     Some((format!("filter {}", quoted(filter)?), name))
 }
 
-/// Nothing where a file of settings cannot hold it.
+/// Quotes a value. `None` if a settings file cannot contain it.
 fn quoted(value: &str) -> Option<String> {
     let mut text = String::from("\"");
     for character in value.chars() {
@@ -178,7 +178,7 @@ mod tests {
 "#;
 
     #[test]
-    fn a_box_has_the_harmless_settings_of_the_user_and_no_others() {
+    fn box_gets_only_harmless_user_settings() {
         let lab = Lab::new();
         write(&lab.home().join(".gitconfig"), SETTINGS);
         write(&lab.home().join("more"), "[init]\n\tdefaultBranch = trunk\n[x]\n\ty = hidden-x\n");
@@ -204,7 +204,7 @@ mod tests {
         assert!(listed.contains("trunk") && !listed.contains("hidden"), "{listed}");
     }
     #[test]
-    fn a_restart_keeps_the_file_that_running_boxes_hold() {
+    fn restart_keeps_the_settings_file_of_running_boxes() {
         let lab = Lab::new();
         let settings = lab.home().join(".gitconfig");
         write(&settings, "[user]\n\tname = Ada\n");

@@ -1,8 +1,8 @@
 //! A commit of everything in an agent's checkout.
 //!
-//! It is made with a git folder of our own beside the tree: the agent's `.git` may be gone, broken or
-//! hostile, and none of that may cost a line of its work. Nested repositories can still make git run
-//! their programs, so every call is confined.
+//! The commit is made with a separate git folder outside of the tree: the agent's `.git` may be
+//! missing, broken or hostile, and that must not lose any of its work. Nested repositories can
+//! still make git run their programs, so every call is confined.
 
 use crate::{
     Vault, agent_git,
@@ -22,28 +22,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The name of the snapshot's branch in its own git folder.
+/// The name of the branch in the snapshot's separate git folder.
 pub(crate) const BRANCH: &str = "snapshot";
 
-/// What follows the look at a tree that is to be kept.
+/// The steps after a tree was read that is to be kept.
 pub(crate) const KEEPING: [Step; 4] = [Step::Tree, Step::Head, Step::Commit, Step::Pack];
 
-/// What is to be snapshotted.
+/// The tree and the attempt to snapshot.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) attempt: AttemptId,
     pub(crate) path: &'a Path,
-    /// What the attempt started from.
+    /// The commit that the attempt started from.
     pub(crate) start: &'a CommitId,
     pub(crate) message: &'a str,
     pub(crate) nested: Nested,
     pub(crate) agent: Agent,
 }
 
-/// Whether anything of an agent may still run in a tree.
+/// Whether a process of an agent may still run in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Agent {
-    /// It may rely on what it has made there.
+    /// It may still depend on files that it created there.
     Working,
     Gone,
 }
@@ -57,47 +57,47 @@ impl Agent {
     }
 }
 
-/// What becomes of repositories that the agent made inside the tree.
+/// How to treat repositories that the agent created inside the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nested {
-    /// They are listed; what is in them is not in the snapshot.
+    /// They are listed, but their files are not in the snapshot.
     Listed,
-    /// Their files are in the snapshot as if they were files of this repository.
+    /// Their files are in the snapshot as if they belonged to this repository.
     Flattened,
 }
 
-/// What became of a list of the paths that are not as in the index.
+/// The result of listing the paths that differ from the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listed {
-    /// There is none, or they were too many or too odd to be taken by it.
+    /// Not listed, or there were too many paths or unusual ones.
     Not,
     Nothing,
-    /// All of them are in the index now.
+    /// All of them were added to the index.
     All,
 }
 
-/// A snapshot in a git folder of its own. It is gone when this is dropped.
+/// A snapshot in a temporary git folder, which is removed on drop.
 pub(crate) struct Snapshot<'a> {
     pub(crate) vault: &'a Vault,
     pub(crate) source: Source<'a>,
     pub(crate) policy: &'a Policy,
     pub(crate) cancel: &'a Cancel,
-    /// A box in which steps wait, and their words.
+    /// A box in which the steps wait, and the arguments of the steps.
     pub(crate) waiting: Option<(Vec<OsString>, Waiting)>,
     pub(crate) folder: TemporaryFolder,
     pub(crate) tree: String,
-    /// The commit that the agent is at, as it says.
+    /// The commit at the agent's HEAD, according to the agent's git folder.
     pub(crate) head: Option<CommitId>,
-    /// Descends from the start.
+    /// The commit of the snapshot, which descends from the start.
     pub(crate) commit: CommitId,
-    /// Why the commit cannot be packed.
+    /// The reason if the commit cannot be packed.
     pub(crate) broken: Option<GitError>,
     pub(crate) listed: Listed,
-    /// Repositories of the agent's that are not in the snapshot.
+    /// The agent's repositories that are not in the snapshot.
     pub(crate) left_out: Vec<String>,
-    /// Files and folders that cannot be read, and are not in the snapshot.
+    /// Files and folders that cannot be read and are not in the snapshot.
     pub(crate) unread: Vec<String>,
-    /// The index is of files of this tree only, so that the next snapshot may begin with it.
+    /// Whether the index has only files of this tree, so that the next snapshot can start with it.
     pub(crate) is_plain: bool,
 }
 
@@ -121,7 +121,7 @@ impl Vault {
         Ok(snapshot)
     }
 
-    /// Prepares a snapshot of a tree. Reads nothing of it yet.
+    /// Prepares a snapshot of a tree. Does not read the tree yet.
     pub(crate) fn look_at<'a>(
         &'a self,
         source: Source<'a>,
@@ -134,7 +134,7 @@ impl Vault {
         Ok(snapshot)
     }
 
-    /// The same in a folder that has all that it needs but for the message.
+    /// Does the same in a folder that is complete except for the message.
     pub(crate) fn snapshot_in<'a>(
         &'a self,
         folder: TemporaryFolder,
@@ -167,12 +167,12 @@ impl Snapshot<'_> {
         self.folder.path().join("git")
     }
 
-    /// A confined command on the tree with our own git folder.
+    /// A confined command that works on the tree with the separate git folder.
     pub(crate) fn call(&self, command: &'static str) -> Call<'_> {
         self.call_in(self.source.path, command)
     }
 
-    /// The same for a folder of the tree, seen as a tree of its own.
+    /// Does the same for a folder of the tree, treated as a separate tree.
     pub(crate) fn call_in(&self, place: &Path, command: &'static str) -> Call<'_> {
         self.vault
             .git
@@ -182,19 +182,19 @@ impl Snapshot<'_> {
             .git_dir(&self.git_dir())
             .option("--work-tree=.")
             .config("core.bigFileThreshold=16m")
-            // What the index knows of a file is only enough if all of it is looked at.
+            // The index is reliable only if all metadata of a file is compared.
             .config("core.trustctime=true")
             .config("core.checkStat=default")
             .config("advice.addEmbeddedRepo=false")
     }
 
-    /// The record of it, for the next snapshot of the tree.
+    /// The record of this snapshot, for the next snapshot of the tree.
     pub(crate) fn record(&self) -> KeptRecord {
         let head = self.head.as_ref().unwrap_or(self.source.start).clone();
         KeptRecord { commit: self.commit.clone(), tree: self.tree.clone(), head }
     }
 
-    /// The snapshot without the agent's own commits, where those cannot be used.
+    /// Makes the commit without the agent's own commits, if those cannot be used.
     pub(crate) fn squash(&mut self) -> Result<(), VaultError> {
         self.head = None;
         self.keep()
@@ -219,7 +219,7 @@ impl Snapshot<'_> {
         self.supply(&self.source.start.0)
     }
 
-    /// Makes objects of the vault readable that neither the base store nor the checkout has.
+    /// Adds objects of the vault that are in neither the base store nor the checkout.
     pub(crate) fn supply(&self, wanted: &str) -> Result<(), VaultError> {
         let objects = self.git_dir().join("objects");
         if !files::is_folder_below(self.folder.path(), "git/objects/pack") {
@@ -230,8 +230,8 @@ impl Snapshot<'_> {
         self.vault.supply(&objects, wanted, self.cancel)
     }
 
-    /// Finds out which commit the agent is at, without a git. Where that is one of its own, git
-    /// looks for it among the agent's objects too.
+    /// Finds the commit at the agent's HEAD without running git. If it is a commit of the agent,
+    /// git reads the agent's objects too.
     pub(crate) fn find_head(&self) -> Result<(), FileError> {
         let folder = self.folder.path();
         let head = agent_git::head(self.source.path, self.source.start);
@@ -239,17 +239,17 @@ impl Snapshot<'_> {
         if head.as_ref().is_some_and(|it| it != self.source.start) {
             objects.push(self.source.path.join(".git/objects"));
         }
-        // A program of the agent's may have been in the box of earlier steps.
+        // A program of the agent may have run in the box of earlier steps.
         files::write_below(folder, "git/objects/info/alternates", alternates(&objects))?;
         let head = head.map_or_else(String::new, |it| format!("{it}\n"));
         files::write_below(folder, "head", head)
     }
 
-    /// An error where something could not be read that would be lost with the tree.
+    /// Returns an error if anything could not be read that would be lost with the tree.
     pub(crate) fn require_all_read(&self) -> Result<(), GitError> {
         let mut paths = self.unread.clone();
         if self.source.nested == Nested::Flattened {
-            // Elsewhere the gate refuses them by name.
+            // In the other mode, the gate refuses them by name.
             paths.extend(self.left_out.iter().cloned());
         }
         if paths.is_empty() {
@@ -259,7 +259,8 @@ impl Snapshot<'_> {
         Err(GitError { command: "add", place: self.source.path.to_owned(), kind })
     }
 
-    /// Takes an index that says which files are as they were; the start's where there is none.
+    /// Starts with an index that shows which files are unchanged. If it is missing, the index of
+    /// the start is used.
     pub(crate) fn begin_with(&self, index: &Path) -> Result<(), VaultError> {
         let own = self.git_dir().join("index");
         if !files::is_there(index) {
@@ -272,19 +273,20 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// The index of the fresh checkout, written before any agent used it. For any other index, a
-    /// file may have changed twice within the same time stamp, once before git read it.
+    /// Settles the index of the new checkout, which was written before any agent used it. Any other
+    /// index is unsuitable, because a file may have changed twice within the same timestamp, once
+    /// before git read it.
     fn settled(&self, index: &Path) -> Option<Vec<u8>> {
         let is_first = index == self.vault.records().index(self.source.attempt);
         is_first.then(|| index_file::settled(index, self.source.path, self.source.start)).flatten()
     }
 
-    /// Makes a tree of everything but the given paths, and finds out where the agent is.
+    /// Creates a tree of everything but the given paths, and finds the agent's HEAD.
     pub(crate) fn look(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
         self.look_and(without, &[Step::Tree, Step::Head])
     }
 
-    /// The same, and commits it.
+    /// Does the same, and commits the tree.
     pub(crate) fn look_and_keep(&mut self, without: &[Vec<u8>]) -> Result<(), VaultError> {
         self.look_and(without, &KEEPING)
     }
@@ -307,13 +309,15 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Commits the tree on top of the agent's commits, if those are valid and descend from the start.
+    /// Commits the tree on top of the agent's commits, if those are valid and descend from the
+    /// start.
     pub(crate) fn keep(&mut self) -> Result<(), VaultError> {
         self.take(&[Step::Commit, Step::Pack])
     }
 }
 
-/// A message that git takes: not empty, with a line end, without what ends it early.
+/// Makes a message that git accepts: not empty, with a newline at its end, and without NUL bytes,
+/// which would truncate it.
 fn message(text: &str) -> String {
     let text = text.replace('\0', " ");
     let text = text::cut(text.trim(), pitcrew_model::limits::SUMMARY_BYTES_MAX);
@@ -326,9 +330,10 @@ mod tests {
     use crate::lab::{Lab, attempt, read, write};
     use std::{fs, os::unix::fs::symlink};
 
-    /// Nested repositories make git run programs in the box of the steps, and our folder is in it.
+    /// Nested repositories make git run programs in the box of the steps, which can write to the
+    /// temporary folder.
     #[test]
-    fn what_a_program_in_the_box_left_in_our_folder_leads_nowhere() {
+    fn links_left_in_the_snapshot_folder_are_not_followed() {
         let lab = Lab::new();
         let vault = lab.vault();
         let start = lab.plan(&vault).start;

@@ -1,5 +1,5 @@
 //! The steps of a snapshot: git commands that run one after another in one box. Making a box takes
-//! longer than most of them.
+//! longer than most of the commands.
 
 use crate::{
     error::{GitError, GitErrorKind, VaultError},
@@ -13,30 +13,31 @@ use std::{ffi::OsString, io};
 
 const SCRIPT: &str = include_str!("steps.sh");
 
-/// The same, after it has read a line.
+/// The same script, which first waits for a line of input.
 const WAITING_SCRIPT: &str = concat!("read -r go || exit\n", include_str!("steps.sh"));
 
-/// As a shell says it of a command that a signal ended.
+/// The exit codes of a shell for a command that was ended by a signal.
 const ENDED_BY_SIGNAL: std::ops::RangeInclusive<i32> = 129..=192;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Lists what is not as in the index.
+    /// Lists the paths that differ from the index.
     Changed,
-    /// The same, and puts it into the index where it is little and nothing is odd about it. Ends
-    /// the steps where it is not, and where there is nothing.
+    /// Lists the same paths, and adds them to the index if they are few and not unusual. Otherwise,
+    /// or if there are none, the script ends here.
     Listed,
-    /// Puts everything but the given paths into the index.
+    /// Adds everything but the given paths to the index.
     Add,
-    /// Lists what the index has beyond the start.
+    /// Lists the differences of the index from the start.
     Nested,
-    /// Makes a tree of the index.
+    /// Creates a tree from the index.
     Tree,
-    /// Finds the commit that the agent is at, as it says.
+    /// Finds the commit at the agent's HEAD, according to the agent's git folder.
     Head,
-    /// Commits the tree on top of that, or of the start where that does not go on from there.
+    /// Commits the tree on top of the agent's HEAD, or of the start if HEAD does not descend from
+    /// it.
     Commit,
-    /// Packs what the commit has beyond the start.
+    /// Packs the objects that the commit has in addition to the start.
     Pack,
 }
 
@@ -65,7 +66,7 @@ impl Step {
         }
     }
 
-    /// The command of git that may fail in it.
+    /// The git command that may fail in this step.
     fn command(self) -> &'static str {
         match self {
             Self::Changed | Self::Listed => "ls-files",
@@ -80,8 +81,8 @@ impl Step {
 }
 
 impl Snapshot<'_> {
-    /// Takes the steps in this order, up to the first that fails. What they find out is in the
-    /// snapshot then. A pack that cannot be made is one of the things that are found out.
+    /// Runs the steps in this order, up to the first that fails, and stores their results in the
+    /// snapshot. A pack that cannot be made is stored as a result too.
     pub(crate) fn take(&mut self, steps: &[Step]) -> Result<(), VaultError> {
         let mut answer = self.run(self.words(steps))?;
         let last = self.parse(&answer)?;
@@ -103,13 +104,13 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// In the box where they wait already, or in one of their own.
+    /// Runs the steps in the box where they already wait, or in a new box.
     fn run(&mut self, words: Vec<OsString>) -> Result<Answer, VaultError> {
         self.find_head()?;
         let waiting = self.waiting.take().filter(|it| it.0 == words);
         let answer = waiting.map(|it| it.1.go(self.cancel)).transpose()?;
         match answer {
-            // One that never began is made again.
+            // If the waiting script never started, the steps are run in a new box.
             Some(answer) if !answer.finished.stdout.is_empty() => Ok(answer),
             Some(_) | None => Ok(self.ordered(SCRIPT, words).finish(self.cancel)?),
         }
@@ -120,7 +121,7 @@ impl Snapshot<'_> {
         WORKER.env().into_iter().fold(call, |call, (name, value)| call.env(name, value))
     }
 
-    /// Makes the box of the steps. They begin when they are taken, on this thread.
+    /// Creates the box of the steps. They start when they are taken, on this thread.
     pub(crate) fn wait_with(&self, steps: &[Step]) -> Option<(Vec<OsString>, Waiting)> {
         let words = self.words(steps);
         let waiting = self.ordered(WAITING_SCRIPT, words.clone()).wait_in_box()?;
@@ -139,7 +140,7 @@ impl Snapshot<'_> {
         vec![names, folder, start, tree, head, agent, large, before]
     }
 
-    /// Parses the output of the steps. Returns the last one that began.
+    /// Parses the output of the steps. Returns the last one that was started.
     fn parse(&mut self, answer: &Answer) -> Result<Option<Step>, GitError> {
         let mut last = None;
         for line in String::from_utf8_lossy(&answer.finished.stdout).lines() {
@@ -168,7 +169,8 @@ impl Snapshot<'_> {
         Ok(last)
     }
 
-    /// What a step has written into our folder. Whatever else ran in the box may have been there.
+    /// Reads what a step has written to the temporary folder. Other programs in the box may have
+    /// changed the folder.
     pub(crate) fn written(&self, step: Step) -> Result<Vec<u8>, VaultError> {
         let path = self.folder.path().join(step.name());
         match read_plain(&path, OUTPUT_BYTES_MAX as u64) {
@@ -198,7 +200,7 @@ pub(crate) enum Added {
     InPart,
 }
 
-/// Complaints of `git add` that name no file which would be lost: the first follows another one, the
+/// Errors of `git add` that name no file which would be lost: the first follows another error, the
 /// second is about a repository, the third about a socket or a device.
 const EXPLAINED: [&str; 3] = [
     "unable to index file ",
@@ -206,8 +208,8 @@ const EXPLAINED: [&str; 3] = [
     "can only add regular files, symbolic links or git-directories",
 ];
 
-/// Files and folders that git could not read. Of a working agent only those that it may not read: what
-/// else fails there is in motion.
+/// Files and folders that git could not read. For a working agent, only those without read
+/// permission, because other errors are caused by concurrent changes.
 pub(crate) fn unread(stderr: &str, added: Added, agent: Agent) -> Vec<String> {
     let is_over = agent == Agent::Gone;
     let path = |line: &str| {
@@ -219,7 +221,7 @@ pub(crate) fn unread(stderr: &str, added: Added, agent: Agent) -> Vec<String> {
                 Some((path, reason)) => {
                     (is_over || reason == "Permission denied").then(|| path.to_owned())
                 }
-                // The name contains a line end, and the reason is on a later line.
+                // The name contains a newline, and the reason is on a later line.
                 None => Some(rest.to_owned()),
             },
             None => {
@@ -233,13 +235,13 @@ pub(crate) fn unread(stderr: &str, added: Added, agent: Agent) -> Vec<String> {
     stderr.lines().filter_map(path).collect()
 }
 
-/// Whether the error begins with a name that contains a line end, so that the rest is on a later line.
-/// Only repositories are named first.
+/// Whether the error begins with a name that contains a newline, so that the rest is on a later
+/// line. Only errors about repositories begin with a name.
 fn is_cut_name(error: &str) -> bool {
     error.strip_prefix('\'').is_some_and(|it| !it.contains("' "))
 }
 
-/// The folders that git would not look into, because they are repositories without a commit.
+/// The folders that git skipped because they are repositories without a commit.
 pub(crate) fn left_out(stderr: &str, added: Added) -> Vec<String> {
     let path = |line: &str| {
         let rest = line.strip_prefix("error: '")?;
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_could_not_be_read_is_known() {
+    fn unreadable_paths_are_reported() {
         let said = "error: open(\"core/a b\"): Permission denied\n\
                     error: unable to index file 'core/a b'\n\
                     warning: could not open directory 'closed/': Permission denied\n\
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_another_kind_is_not_passed_over() {
+    fn unexpected_add_errors_are_reported() {
         let said = "error: read error while indexing core/a: Input/output error\n\
                     error: core/socket: can only add regular files, symbolic links or git-directories\n";
         let unread = |added, agent| unread(said, added, agent);

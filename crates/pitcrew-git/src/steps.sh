@@ -1,16 +1,16 @@
-# The steps of a snapshot, one after another in one box. Each step first prints `step NAME`, so that the
-# reader knows where the script ended, and then its results as lines `name value`.
+# The steps of a snapshot, one after another in one box. Each step first prints `step NAME`, so that
+# the reader knows where the script ended, and then its results as lines `name value`.
 #
-# Words: the steps, our folder, the start, the tree, the agent's head, whether the agent is `gone` or
-# `working`, the size of a file that is too large, the tree of the start where it is known, and then our
-# git.
+# Arguments: the steps, the temporary folder, the start, the tree, the agent's head, whether the
+# agent is `gone` or `working`, the maximum file size, the tree of the start if it is known, and
+# then git with its options.
 steps=$1 folder=$2 start=$3 tree=$4 head=$5 agent=$6 large=$7 before=$8
 shift 8
 commit=$start
 
-# Git waits forever when it opens a pipe, such as one called `.gitignore`. A pipe contains nothing that could
-# be lost, so pipes are removed; of a working agent only those that git would open. Unreadable folders are
-# made readable for their owner: they are work too.
+# Git blocks forever when it opens a pipe, such as one called `.gitignore`. A pipe contains nothing
+# that could be lost, so pipes are removed. If the agent is still working, only those that git would
+# open are removed. Unreadable folders are made readable for their owner, because they are work too.
 make_readable() {
     if [ "$agent" = gone ]; then
         find . -type d ! -perm -500 -exec chmod u+rx {} \; -o -type p -exec rm -f {} + 2>/dev/null
@@ -29,8 +29,8 @@ add_all() {
         2>"$folder/errors"
 }
 
-# Whether the names are few and of one line each, and lead to nothing but links and files of a usual
-# size. What is gone leads to nothing.
+# Whether there are few names, each on one line, and all are links or files of a usual size. Deleted
+# paths are accepted.
 are_plain() (
     set --
     while IFS= read -r path; do
@@ -44,7 +44,7 @@ are_plain() (
         [ -z "$(find "$@" -prune ! -type l ! \( -type f ! -size +"$large"c \) -print 2>/dev/null)" ]
 )
 
-# What was found to be the agent's head: one that moved has to be a commit.
+# Reads the agent's head. If it is not the start, it has to be a commit.
 read_head() {
     head=
     if [ -f "$folder/head" ]; then read -r head <"$folder/head"; fi
@@ -53,7 +53,7 @@ read_head() {
     fi
 }
 
-# Almost always wanted, and found out while something else is done.
+# Needed almost always, so it is looked up in the background.
 case " $steps " in
 *" commit "*)
     if [ -z "$before" ]; then
@@ -65,7 +65,7 @@ esac
 case " $steps " in
 *" changed "* | *" listed "* | *" add "*)
     make_readable
-    # It looks at every file, as git does meanwhile.
+    # This reads every file's metadata while git does the same.
     drop_bits &
     bits=$!
     trap 'wait "$bits"' EXIT
@@ -79,8 +79,7 @@ for step in $steps; do
         "$@" ls-files -z --modified --others --exclude-standard >"$folder/changed" || exit
         ;;
     listed)
-        # Both look at every file, and neither waits for the other. Errors are found by the steps that
-        # are taken next.
+        # Both commands check every file, so they run in parallel. The next steps report any errors.
         "$@" -c core.quotePath=false diff-files --name-only --ignore-submodules=dirty \
             >"$folder/modified" &
         "$@" -c core.quotePath=false ls-files --others --exclude-standard >"$folder/listed" &&
@@ -106,7 +105,7 @@ for step in $steps; do
         fi
         cat "$folder/errors" >&2
         echo "added $code"
-        # With 1, some of it could not be read, and everything else is in.
+        # Exit code 1: some files could not be read, and all others were added.
         [ $code -le 1 ] || exit $code
         ;;
     nested)

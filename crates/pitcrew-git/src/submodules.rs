@@ -1,5 +1,5 @@
-//! Fills the submodules of a checkout: nested clones, borrowing from bare repositories that have only
-//! the commits that checkouts needed.
+//! Fills the submodules of a checkout: nested clones that borrow from bare repositories, which have
+//! only the commits that checkouts needed.
 
 use crate::{
     Vault,
@@ -16,10 +16,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Submodules of submodules end here: a repository may contain itself.
+/// The nesting limit of submodules, because a repository may contain itself.
 const PATH_PARTS_MAX: usize = 32;
 
-/// What became of the submodules.
+/// The result of filling the submodules.
 #[derive(Debug, Default)]
 pub(crate) struct Submodules {
     /// The paths that were filled.
@@ -27,12 +27,12 @@ pub(crate) struct Submodules {
     pub(crate) notes: Vec<String>,
 }
 
-/// A repository whose submodules are wanted: ours and the user's side of it.
+/// A repository whose submodules are filled: its checkout and the user's tree.
 struct Outer {
     checkout: PathBuf,
     user_tree: PathBuf,
     user_git_dir: PathBuf,
-    /// The path below the outermost repository.
+    /// The path relative to the outermost repository.
     path: String,
 }
 
@@ -43,7 +43,7 @@ struct Module {
 }
 
 impl Vault {
-    /// Fills every submodule that the user has on this machine; the others stay empty, with a note.
+    /// Fills every submodule that the user has on this machine. The others stay empty, with a note.
     pub(crate) fn fill_submodules(
         &self,
         checkout: &Path,
@@ -146,7 +146,7 @@ impl Vault {
         Ok(())
     }
 
-    /// The submodules that the checkout's index and `.gitmodules` both know.
+    /// The submodules that are in both the checkout's index and `.gitmodules`.
     fn list_modules(
         &self,
         checkout: &Path,
@@ -180,7 +180,7 @@ impl Vault {
     }
 }
 
-/// The git folder that the user has of a submodule.
+/// The user's git folder of a submodule.
 fn source_of(outer: &Outer, module: &Module) -> Option<PathBuf> {
     let name = Path::new(&module.name);
     let is_plain = name.components().all(|it| matches!(it, Component::Normal(_)));
@@ -193,7 +193,7 @@ fn join(outer: &str, path: &str) -> String {
     if outer.is_empty() { path.to_owned() } else { format!("{outer}/{path}") }
 }
 
-/// A path as one name of a folder.
+/// Converts a path to a single folder name.
 fn plain(path: &str) -> String {
     path.bytes().fold(String::new(), |mut name, byte| {
         if byte.is_ascii_alphanumeric() || byte == b'-' {

@@ -1,4 +1,4 @@
-//! Removes what a killed git left in a repository that only we write to.
+//! Removes files that a killed git left in a repository that only Pitcrew writes to.
 
 use crate::{files, holders};
 use std::{
@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A lock of this age is either abandoned or held by a git that is at work.
+/// A lock of this age is either abandoned or held by a running git.
 const LOCK_AGE_MIN: Duration = Duration::from_secs(2);
-/// How long a moment is waited for in which no git is at work.
+/// How long to wait until no git is running there.
 const WAIT_MAX: Duration = Duration::from_secs(6);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -25,16 +25,16 @@ const LEFT_OVER: [&str; 7] = [
     "gc.pid.lock",
 ];
 
-/// Removes locks and half-written objects. To be called when no git of ours runs there: the
-/// journal is locked by us, and processes of an earlier orchestrator were ended. Files that another
-/// process has open are left alone.
+/// Removes locks and half-written objects. Must be called only when no git of Pitcrew runs there:
+/// the caller has locked the journal and ended the processes of an earlier orchestrator. Files that
+/// another process has open are kept.
 pub(crate) fn sweep(vault: &Path) {
     let mut left: Vec<PathBuf> = LEFT_OVER.iter().map(|it| vault.join(it)).collect();
     let is_lock = |it: &Path| it.extension().is_some_and(|it| it == "lock");
     collect(vault.join("refs"), &is_lock, &mut left);
     collect(vault.join("objects"), &is_half_written, &mut left);
     left.retain(|it| files::is_there(it));
-    // Git closes some of them as soon as it has them.
+    // Git closes some of these files as soon as it has created them.
     if left.is_empty() || holders::is_git_at_work(vault) {
         return;
     }
@@ -42,7 +42,7 @@ pub(crate) fn sweep(vault: &Path) {
         if holders::who_has_open(&path).is_some() {
             continue;
         }
-        // What cannot be removed is reported by the next command that it blocks.
+        // If this fails, the next command that the file blocks reports it.
         if files::is_folder(&path) {
             files::remove_folder(&path).ok();
         } else {
@@ -53,7 +53,8 @@ pub(crate) fn sweep(vault: &Path) {
 
 /// Removes an abandoned lock in the vault. Returns whether it is gone.
 ///
-/// Git closes some lock files as soon as it has created them, so any git at work there may hold it.
+/// Git closes some lock files as soon as it has created them, so any git that runs there may hold
+/// it.
 #[expect(clippy::disallowed_methods, reason = "there is no event to wait for")]
 pub(crate) fn remove_left_lock(vault: &Path, lock: &Path) -> bool {
     let begun = Instant::now();
@@ -70,7 +71,7 @@ pub(crate) fn remove_left_lock(vault: &Path, lock: &Path) -> bool {
     true
 }
 
-/// `tmp_obj_x` and `tmp_pack_x` of one object or pack, `.tmp-1-pack-x` of a repacking,
+/// `tmp_obj_x` and `tmp_pack_x` of a single object or pack, `.tmp-1-pack-x` of a repack,
 /// `tmp_objdir-x` and `incoming-x` of a whole folder.
 fn is_half_written(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -78,7 +79,7 @@ fn is_half_written(path: &Path) -> bool {
 }
 
 fn collect(folder: PathBuf, wanted: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
-    // Not by calling itself: agents name refs, and each name may have thousands of parts.
+    // Not recursive, because agents name refs, and each name may have thousands of parts.
     let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -98,9 +99,9 @@ mod tests {
     use crate::lab::{Lab, make_executable, write};
     use pitcrew_process::{Run, run_trusted};
 
-    /// It holds `packed-refs.lock` for as long as its hook takes, and has it open for a moment only.
+    /// This git holds `packed-refs.lock` while its hook runs, but has the file open only briefly.
     #[test]
-    fn a_lock_of_a_git_that_is_alive_stays() {
+    fn lock_of_a_running_git_is_kept() {
         let lab = Lab::new();
         let vault = lab.vault().layout().vault.clone();
         lab.git_in(&vault, &["update-ref", "refs/pitcrew/x", "refs/heads/main"]);

@@ -1,7 +1,7 @@
-//! Imports the objects of a pack or a bundle into the vault, and checks each of them.
+//! Imports the objects of a pack or a bundle into the vault and checks each of them.
 //!
-//! A fetch from a bundle checks nothing before git 2.46, whatever the settings say. So we run
-//! `index-pack --strict` on the pack in it ourselves, as a fetch would.
+//! Before git 2.46, a fetch from a bundle checks nothing, whatever the settings are. So
+//! `index-pack --strict` is run directly on the pack in the bundle, as a fetch would do.
 
 use crate::{
     Vault,
@@ -16,8 +16,9 @@ use std::{
     path::Path,
 };
 
-/// Defects of objects that git only warns about. An ordinary git creates none of them. A name that an older
-/// git does not know would be an error of its own; the gate finds the other defects.
+/// Object defects that git only warns about by default. An ordinary git creates none of them. A
+/// name that an older git does not support would be an error itself. The gate detects the other
+/// defects.
 const STRICT: [&str; 11] = [
     "badFilemode",
     "zeroPaddedFilemode",
@@ -32,11 +33,11 @@ const STRICT: [&str; 11] = [
     "gitignoreSymlink",
 ];
 
-/// The refs of a bundle come before its pack, and are not longer than this together.
+/// The maximum size of a bundle's header, which lists its refs before the pack.
 const HEAD_BYTES_MAX: u64 = 16 * 1_024 * 1_024;
 
 impl Vault {
-    /// Fails where an object is malformed, or where one of its own is missing.
+    /// Imports a pack. Fails if an object is malformed or refers to a missing object.
     pub(crate) fn take_pack(
         &self,
         pack: &Path,
@@ -46,14 +47,14 @@ impl Vault {
         self.index_pack(checking).stdin_file(pack, 0).done(cancel)
     }
 
-    /// The same for a bundle.
+    /// Does the same for a bundle.
     pub(crate) fn take_bundle(&self, bundle: &Path, cancel: &Cancel) -> Result<(), GitError> {
         let place = require_bundle(bundle)?;
         self.index_pack(Checking::Strict).stdin_file(bundle, place).done(cancel)
     }
 
     fn index_pack(&self, checking: Checking) -> Call<'static> {
-        // It is small, and read forwards.
+        // The pack is small, so no reverse index is needed.
         let call = self.foreign("index-pack").args(["--stdin", "--fix-thin", "--no-rev-index"]);
         match checking {
             Checking::Strict => {
@@ -65,7 +66,8 @@ impl Vault {
     }
 }
 
-/// Where the pack of a bundle begins. Fails where it is none, or names more refs than are saved.
+/// The offset of the pack in a bundle. Fails if the file is not a bundle or has more refs than are
+/// saved.
 pub(crate) fn require_bundle(bundle: &Path) -> Result<u64, GitError> {
     pack_place(bundle).map_err(|error| {
         let kind = GitErrorKind::Unreadable { reason: error.to_string() };
@@ -73,11 +75,11 @@ pub(crate) fn require_bundle(bundle: &Path) -> Result<u64, GitError> {
     })
 }
 
-/// Where the pack begins: after the first empty line.
+/// The offset of the pack, which is after the first empty line.
 fn pack_place(bundle: &Path) -> io::Result<u64> {
     let mut head = BufReader::new(open_plain(bundle)?.take(HEAD_BYTES_MAX));
     let (mut place, mut line) = (0, Vec::new());
-    // The first line says what the file is.
+    // The first line identifies the format.
     for _ in 0..=limits::SAVED_REFS_MAX {
         line.clear();
         place += head.read_until(b'\n', &mut line)? as u64;
@@ -96,7 +98,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_pack_begins_after_the_first_empty_line() {
+    fn pack_begins_after_the_first_empty_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let bundle = folder.path().join("bundle");
         let place = |bytes: &[u8]| {

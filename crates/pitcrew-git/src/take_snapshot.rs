@@ -1,8 +1,8 @@
 //! Takes a snapshot of a checkout while a worker writes to it.
 //!
-//! Most of the time little or nothing has changed, which the index of the last snapshot shows
-//! quickly. The agent's index, HEAD and tree are not touched. What changes during a snapshot is in
-//! the next one.
+//! Usually little or nothing has changed, which the index of the last snapshot shows quickly. The
+//! agent's index, HEAD and tree are not changed. Changes that are made during a snapshot are in the
+//! next one.
 
 use crate::{
     Vault,
@@ -27,9 +27,9 @@ use std::{
 pub struct TakeSnapshot {
     pub attempt: AttemptId,
     pub path: PathBuf,
-    /// What the attempt started from.
+    /// The commit that the attempt started from.
     pub start: CommitId,
-    /// What the size is measured against.
+    /// The commit that the size is compared with.
     pub base: CommitId,
     pub number: u32,
     /// The last kept state.
@@ -37,19 +37,19 @@ pub struct TakeSnapshot {
 }
 
 impl TakeSnapshot {
-    /// The start and the last state get no number of their own: under this one, they would stand in
-    /// the way of all that follow.
+    /// Whether the commit is a new state. The start and the last state must not be stored under
+    /// this number, because they would block all later states.
     fn is_news(&self, commit: &CommitId) -> bool {
         *commit != self.start && Some(commit) != self.last.as_ref()
     }
 }
 
 impl Vault {
-    /// Commits everything in the checkout and brings it into the vault; nothing where it is as it
-    /// was kept last, or back at the start.
+    /// Commits everything in the checkout and imports it into the vault. Returns `None` if nothing
+    /// has changed since the last snapshot or if the checkout is back at the start.
     ///
-    /// Ignored files are left out, and those that are too large for any attempt. Asked again for the
-    /// same number, it finds what it made.
+    /// Ignored files and files that are too large for any attempt are left out. A repeated call
+    /// with the same number returns the same snapshot.
     pub fn take_snapshot(
         &self,
         order: &TakeSnapshot,
@@ -58,7 +58,7 @@ impl Vault {
     ) -> Result<Option<pitcrew_model::Snapshot>, Failure> {
         let name = names::snapshot_ref(order.attempt, order.number);
         let kept = self.keep_changes(order, &name, policy, cancel)?;
-        // What was made before a crash is reported like what was made now.
+        // A snapshot that was made before a crash is reported like a new one.
         Ok(match kept {
             Some(Kept::Now(snapshot)) => Some(snapshot),
             Some(Kept::Before(commit)) => Some(self.sized(order, commit, cancel)?),
@@ -111,8 +111,8 @@ impl Vault {
         snapshot.begin_with(&last.index)?;
         let is_same_head =
             |it: &Snapshot<'_>| it.head.as_ref().unwrap_or(&order.start) == &last.record.head;
-        // Before a crash it may have been made already. The tree has gone on since; that is kept by
-        // the next one.
+        // The snapshot may have been made before a crash. Later changes of the tree will be in the
+        // next one.
         let made = if self.may_have(name)? { self.resolve(name, cancel)? } else { None };
         let made = made.filter(|it| order.is_news(it));
         let room = require_free_space(&self.layout.vault);
@@ -142,12 +142,12 @@ impl Vault {
         if order.is_news(&snapshot.commit) {
             snapshot.deliver_anyhow()?;
         }
-        // Without commits of the agent's that cannot be used, it may be the start after all.
+        // Without the agent's invalid commits, the result may equal the start.
         if !order.is_news(&snapshot.commit) {
             self.remember(order, &snapshot, &last, head)?;
             return Ok(None);
         }
-        // Neither needs the other.
+        // The two are independent of each other.
         let made = thread::scope(|scope| {
             let commit = snapshot.commit.clone();
             let sizing = scope.spawn(move || self.sized(order, commit, cancel));
@@ -160,7 +160,7 @@ impl Vault {
         Ok(Some(Kept::Now(made)))
     }
 
-    /// The next look begins with what this one found out.
+    /// Saves the results for the next snapshot.
     fn remember(
         &self,
         order: &TakeSnapshot,
@@ -169,7 +169,7 @@ impl Vault {
         head: CommitId,
     ) -> Result<(), FileError> {
         if order.is_news(&snapshot.commit) || snapshot.commit == last.record.commit {
-            // Before the index: that alone would say that nothing has changed.
+            // Written before the index, because the index alone would show no changes.
             let (commit, tree) = (snapshot.commit.clone(), snapshot.tree.clone());
             let record = KeptRecord { commit, tree, head };
             records::write(&self.records().kept(order.attempt), &record, Durability::Process)?;
@@ -177,7 +177,7 @@ impl Vault {
         self.keep_index(snapshot)
     }
 
-    /// Whether there can be such a ref. To ask git takes longer, and mostly there is none.
+    /// Whether the ref may exist. Running git takes longer, and usually the ref does not exist.
     pub(crate) fn may_have(&self, name: &str) -> Result<bool, FileError> {
         let vault = &self.layout.vault;
         if files::is_there(&vault.join(name)) || files::is_folder(&vault.join("reftable")) {
@@ -187,7 +187,7 @@ impl Vault {
         Ok(String::from_utf8_lossy(&packed).contains(name))
     }
 
-    /// What the checkout was when it was looked at last.
+    /// The last kept state of the checkout.
     fn last_kept(&self, order: &TakeSnapshot, cancel: &Cancel) -> Result<LastKept, VaultError> {
         let records = self.records();
         let last = order.last.as_ref().unwrap_or(&order.start);
@@ -205,7 +205,7 @@ impl Vault {
                 let (tree, commit) = (self.tree(last, cancel)?, last.clone());
                 let record = KeptRecord { commit, tree, head: order.start.clone() };
                 if order.last.is_none() {
-                    // Asked for every half minute: the next look need not find it out again.
+                    // This runs every half minute, so the result is saved for the next time.
                     files::remove_if_there(&kept)?;
                     records::write(&records.kept(order.attempt), &record, Durability::Process)?;
                 }
@@ -227,7 +227,7 @@ impl Vault {
     }
 }
 
-/// What is in the vault.
+/// A snapshot in the vault.
 enum Kept {
     Now(pitcrew_model::Snapshot),
     Before(CommitId),
@@ -236,20 +236,19 @@ enum Kept {
 struct LastKept {
     record: KeptRecord,
     index: PathBuf,
-    /// The index knows objects of the kept commit that only the vault has.
+    /// Whether the index refers to objects of the kept commit that only the vault has.
     is_kept_index: bool,
 }
 
 impl Snapshot<'_> {
-    /// Takes what little has changed, in one go.
+    /// Lists and commits the changes in one run, if there are few.
     fn list_and_keep(&mut self) -> Result<(), VaultError> {
         self.take(&[Step::Head, Step::Listed, Step::Tree, Step::Commit, Step::Pack])?;
         self.is_plain = self.listed == Listed::All;
         Ok(())
     }
 
-    /// The paths that are not as in the index: changed, new or gone. Also finds out where the agent
-    /// is.
+    /// The paths that differ from the index: changed, new or deleted. Also finds the agent's HEAD.
     fn changed(&mut self) -> Result<Vec<Vec<u8>>, VaultError> {
         self.take(&[Step::Changed, Step::Head])?;
         let listed = self.written(Step::Changed)?;

@@ -1,4 +1,4 @@
-//! Fast-forwards a branch of the user's repository where that overwrites nothing.
+//! Fast-forwards a branch of the user's repository if that overwrites nothing.
 
 use crate::{
     Repository, Vault,
@@ -12,7 +12,7 @@ use pitcrew_model::CommitId;
 use pitcrew_process::Cancel;
 use std::path::{Path, PathBuf};
 
-/// What says that git is in the middle of something, in a worktree's git folder.
+/// Files in a worktree's git folder that show that a git operation is in progress.
 const UNDER_WAY: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge is in progress there"),
     ("CHERRY_PICK_HEAD", "a cherry-pick is in progress there"),
@@ -26,7 +26,7 @@ const UNDER_WAY: [(&str, &str); 7] = [
 /// Whether a branch was moved.
 pub(crate) enum Moved {
     Yes,
-    /// It was left alone, for this reason.
+    /// The branch was left unchanged for this reason.
     No(String),
 }
 
@@ -37,7 +37,7 @@ struct Worktree {
 }
 
 impl Vault {
-    /// Fast-forwards `branch` from `from` to `to`, whose objects the user's repository has.
+    /// Fast-forwards `branch` from `from` to `to`, whose objects are in the user's repository.
     pub(crate) fn move_user_branch(
         &self,
         branch: &str,
@@ -56,7 +56,7 @@ impl Vault {
         }
         let answer = self.change_user_refs(&[&name], || {
             let call = self.user.call("update-ref");
-            // Cut off, it would leave its lock.
+            // Not cancelled, because an interrupted git would leave its lock.
             call.args(["-m", "pitcrew: land", &name, &to.0, &from.0]).finish(&Cancel::default())
         })?;
         if answer.finished.success() {
@@ -66,7 +66,7 @@ impl Vault {
         Ok(Moved::No(format!("{branch} could not be moved: {reason}")))
     }
 
-    /// Copies a commit into the user's repository, under a ref that is no branch.
+    /// Copies a commit into the user's repository under a ref that is not a branch.
     pub(crate) fn give_to_user(
         &self,
         commit: &CommitId,
@@ -86,15 +86,16 @@ impl Vault {
         self.change_user_refs(&[name], || call.done(cancel))
     }
 
-    /// Removes the ref of `give_to_user`: a branch has the commit now.
+    /// Removes the ref that `give_to_user` created, because a branch has the commit now.
     pub(crate) fn take_from_user(&self, name: &str) -> Result<(), GitError> {
         let call = self.user.call("update-ref").args(["-d", name]);
         self.change_user_refs(&[name], || call.done(&Cancel::default()))
     }
 
-    /// Puts `commit` at a branch of its own and returns the branch's name.
+    /// Creates a separate branch at `commit` and returns its name.
     ///
-    /// A branch of that name that is elsewhere, or checked out, is left alone.
+    /// An existing branch of that name that is at another commit, or checked out, is left
+    /// unchanged.
     pub(crate) fn set_side_branch(
         &self,
         wanted: &str,
@@ -138,7 +139,7 @@ fn worktrees(user: &Repository, cancel: &Cancel) -> Result<Vec<Worktree>, GitErr
         .collect())
 }
 
-/// Where a branch is being rebased: it is checked out nowhere then, and yet in use.
+/// Whether a branch is being rebased. It is not checked out anywhere then, but still in use.
 fn rebasing(user: &Repository, name: &str) -> Option<PathBuf> {
     let linked = std::fs::read_dir(user.common_dir().join("worktrees"));
     let linked = linked.into_iter().flatten().flatten().map(|it| it.path());
@@ -150,7 +151,7 @@ fn rebasing(user: &Repository, name: &str) -> Option<PathBuf> {
 }
 
 impl Vault {
-    /// Moves a branch and the clean tree that is on it.
+    /// Moves a branch and the clean tree that has it checked out.
     fn fast_forward(
         &self,
         worktree: &Worktree,
@@ -186,18 +187,18 @@ impl Vault {
             .ours(&worktree.path, "merge")
             .config("submodule.recurse=false")
             .config("merge.verifySignatures=false")
-            // An ignored file in the way would be overwritten without a word.
+            // Without this option, git silently overwrites an ignored file in the way.
             .args(["--ff-only", "--no-autostash", "--no-overwrite-ignore", "--quiet", &to.0]);
         let name = format!("refs/heads/{branch}");
         let files = ["index", "HEAD", "ORIG_HEAD"];
         let touched = Touched { root: &worktree.path, git_dir, files: &files, refs: &[&name] };
-        // Stopped half-way it would leave a tree that is neither the old nor the new one.
+        // Not cancelled, because an interrupted merge would leave the tree between two states.
         let merge = self.change_user(&touched, || call.finish(&Cancel::default()))?;
         if merge.finished.success() { Ok(Moved::Yes) } else { kept(&words(&merge)) }
     }
 }
 
-/// What git says of a refusal, in one line.
+/// The error message of git, in one line.
 fn words(answer: &Answer) -> String {
     let text = answer.stderr();
     if let Some(lock) = locks::named_by(&text) {

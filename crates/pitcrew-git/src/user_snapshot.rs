@@ -12,15 +12,15 @@ use pitcrew_model::{CommitId, limits};
 use pitcrew_process::Cancel;
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
-/// What the user had not committed.
+/// The user's uncommitted work.
 pub(crate) struct UserSnapshot {
-    /// On top of the tip. Its objects are in the vault.
+    /// A commit on top of the tip. Its objects are in the vault.
     pub(crate) commit: CommitId,
     pub(crate) changes: Vec<Change>,
     pub(crate) notes: Vec<String>,
 }
 
-/// The user's tree, seen through an index and a folder of objects of our own.
+/// The user's tree, read with a separate index and objects folder.
 struct View<'a> {
     vault: &'a Vault,
     folder: TemporaryFolder,
@@ -28,7 +28,7 @@ struct View<'a> {
 }
 
 impl Vault {
-    /// Commits the user's working tree on top of `tip`; nothing where it is clean.
+    /// Commits the user's working tree on top of `tip`. `None` if the tree is clean.
     pub(crate) fn snapshot_user(
         &self,
         tip: &CommitId,
@@ -63,7 +63,8 @@ impl View<'_> {
         files::write(&info.join("alternates"), alternates(&folders))?;
         let index = self.vault.user.git_dir().join("index");
         if files::is_there(&index) {
-            // With its times: git takes a file for unchanged only when it is older than the index.
+            // Keeps the times of the index, because git treats a file as unchanged only if it is
+            // older than the index.
             files::copy_with_times(&index, &self.index())?;
         }
         Ok(())
@@ -94,7 +95,7 @@ impl View<'_> {
         Ok(paths)
     }
 
-    /// Puts everything into the index but untracked files that are too large for any attempt.
+    /// Adds everything to the index except untracked files that are too large for any attempt.
     fn add_all(&self, notes: &mut Vec<String>) -> Result<(), GitError> {
         let untracked = self
             .call("ls-files")
@@ -118,7 +119,7 @@ impl View<'_> {
             .finish(self.cancel)?;
         match answer.finished.code {
             Some(0) => {}
-            // Some files could not be read; everything else is in.
+            // Some files could not be read. Everything else was added.
             Some(1) => notes.extend(
                 answer
                     .stderr()
@@ -136,7 +137,7 @@ impl View<'_> {
         fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.len() > limits::BLOB_BYTES_MAX)
     }
 
-    /// The changes against `tip`, without repositories that are no submodules of this one.
+    /// The changes relative to `tip`, without nested repositories that are not submodules.
     fn drop_embedded(
         &self,
         tip: &CommitId,
@@ -171,7 +172,8 @@ impl View<'_> {
             call = call.env(name, value);
         }
         let commit = call.stdin("Uncommitted work of the user\n").object(self.cancel)?;
-        // One pack holds everything: also what the user had staged, which is in their objects only.
+        // One pack has all objects, including those of staged changes, which only the user's
+        // repository has.
         self.call("pack-objects")
             .config("core.fsync=all")
             .args(["--quiet", "--revs", "--window=0"])
@@ -186,7 +188,7 @@ fn split(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|it| *it == 0).filter(|it| !it.is_empty())
 }
 
-/// The first few of many names.
+/// Formats the first few of many names.
 pub(crate) fn listed(names: &[String]) -> String {
     const SHOWN_MAX: usize = 10;
     let shown = names.iter().take(SHOWN_MAX).cloned().collect::<Vec<_>>().join(", ");

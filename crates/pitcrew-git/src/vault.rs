@@ -1,7 +1,8 @@
-//! Our own bare repository: the only door between the agents' checkouts and the user's repository.
+//! Pitcrew's bare repository, through which all commits pass between the agents' checkouts and the
+//! user's repository.
 //!
-//! It has its own objects, hard-linked where the file system allows, so that nothing the user does
-//! to their repository can remove objects from it. It never deletes an object.
+//! It has separate objects, hard-linked if the file system supports it, so that nothing the user
+//! does to their repository can remove objects from it. The vault never deletes an object.
 
 use crate::{
     Git, Layout, Repository,
@@ -52,30 +53,32 @@ pub struct Vault {
     pub(crate) user: Repository,
     pub(crate) layout: Layout,
     pub(crate) settings: Settings,
-    /// Held while commits come from or go to the user's repository.
+    /// Held while commits are copied from or to the user's repository.
     pub(crate) exchange: Mutex<()>,
-    /// Held while packs are gathered.
+    /// Held while packs are combined.
     pub(crate) gathering: Mutex<()>,
-    /// Held while a git changes refs of the vault.
+    /// Held while git changes refs of the vault.
     pub(crate) refs: Mutex<()>,
-    /// One for each attempt whose sub-tasks read: held while their checkouts change.
+    /// One lock for each attempt with reading sub-tasks, held while their checkouts change.
     pub(crate) pools: Mutex<BTreeMap<AttemptId, Arc<Mutex<()>>>>,
     /// The checkouts that are filled before they are ordered.
     pub(crate) ahead: Mutex<AllAhead>,
-    /// Held while the copies of people change.
+    /// Held while people's copies of work change.
     pub(crate) copying: Mutex<()>,
     pub(crate) known: KnownCommits,
     pub(crate) merge_attributes: MergeAttributes,
-    /// What the gate lets in only by name, beside what it knows itself.
+    /// Configuration files that the gate allows only if a region names them, in addition to the
+    /// gate's own table.
     pub(crate) config_files: ConfigFiles,
     pub(crate) published: Published,
 }
 
 impl Vault {
-    /// Opens the vault, made from the user's repository where there is none yet.
+    /// Opens the vault, or creates it from the user's repository if there is none.
     ///
-    /// Call it once per process, when no git of an earlier one runs any more: what they left half
-    /// done is swept away, locks too, also those in the user's repository that a note says are ours.
+    /// Must be called once per process, when no git of an earlier process is running. Removes
+    /// unfinished files and locks of earlier processes, including locks in the user's repository
+    /// that a note marks as Pitcrew's.
     pub fn open_or_create(
         user: Repository,
         layout: &Layout,
@@ -89,7 +92,7 @@ impl Vault {
         files::remove_folder(&layout.scratch)?;
         files::create_private_folder(&layout.scratch)?;
         if files::is_folder(&layout.checkouts) {
-            // An earlier version has let others in.
+            // An earlier version gave other users access.
             files::create_private_folder(&layout.checkouts)?;
         }
         let settings = Settings::read(&user, cancel)?;
@@ -124,8 +127,8 @@ impl Vault {
         Ok(vault)
     }
 
-    /// Adds the files that configure each backend. The gate lets them in only where a region names
-    /// them.
+    /// Adds the configuration files of each backend. The gate allows changes to them only if a
+    /// region names them.
     #[must_use]
     pub fn guarding(mut self, backends: impl IntoIterator<Item = (String, Vec<String>)>) -> Self {
         let folded = |it: &String| it.split('/').map(folded_name).collect::<Vec<_>>().join("/");
@@ -135,7 +138,7 @@ impl Vault {
         self
     }
 
-    /// Where things are kept.
+    /// The folders that the vault uses.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -148,8 +151,8 @@ impl Vault {
         self.git.ours(&self.layout.vault, command).git_dir(&self.layout.vault)
     }
 
-    /// A command that reads what an agent has made. What `call` is for was made by us or the user, or
-    /// was judged.
+    /// A command that reads objects of an agent. `call` is only for objects that Pitcrew or the
+    /// user made, or that were judged.
     pub(crate) fn foreign(&self, command: &'static str) -> Call<'static> {
         self.call(command).on_foreign_objects()
     }
@@ -158,12 +161,12 @@ impl Vault {
         Records::new(&self.layout.vault)
     }
 
-    /// What a checkout borrows from us: a program that works in it has to be able to read these.
+    /// The folders that a checkout borrows from, which programs in its box must be able to read.
     pub fn shared_folders(&self) -> Vec<PathBuf> {
         vec![self.borrowed(), self.modules()]
     }
 
-    /// The settings of git that programs in boxes get in place of the user's.
+    /// The git settings that programs in boxes get instead of the user's.
     pub fn git_settings(&self) -> PathBuf {
         self.layout.git_settings()
     }
@@ -209,8 +212,8 @@ impl Vault {
         self.change_refs(|| self.call("update-ref").args(arguments))
     }
 
-    /// Changes refs, one call at a time, and not cancelled: that would leave a lock behind. A lock
-    /// that a killed git of ours has left is removed, because no other program writes here.
+    /// Changes refs, one call at a time. The call cannot be cancelled, because that would leave a
+    /// lock. A lock that a killed git left is removed, because no other program writes here.
     pub(crate) fn change_refs(&self, call: impl Fn() -> Call<'static>) -> Result<(), GitError> {
         let _changing = self.refs.lock().expect("no holder of the lock panics");
         let change = || call().done(&Cancel::default());
@@ -235,7 +238,7 @@ impl Vault {
         }
     }
 
-    /// Whether `older` is `newer` or in its history.
+    /// Whether `older` equals `newer` or is in its history.
     pub(crate) fn is_ancestor(
         &self,
         older: &CommitId,
@@ -245,7 +248,8 @@ impl Vault {
         self.call("merge-base").args(["--is-ancestor", &older.0, &newer.0]).yes(cancel)
     }
 
-    /// Brings a commit of the user's repository, with all of its history, under a ref of ours.
+    /// Fetches a commit of the user's repository with all of its history and stores it under a ref
+    /// of the vault.
     pub(crate) fn bring(
         &self,
         commit: &CommitId,
@@ -267,8 +271,8 @@ pub(crate) fn fetch_commit(
     to: &str,
     cancel: &Cancel,
 ) -> Result<(), GitError> {
-    // The newest protocol serves a commit that no branch is at; the user's history may be older
-    // than what fsck wants today.
+    // The newest protocol serves commits that are not at a branch. The user's history may be older
+    // than the current rules of fsck.
     call.config("protocol.version=2")
         .config("transfer.fsckObjects=false")
         .args(["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
@@ -278,7 +282,7 @@ pub(crate) fn fetch_commit(
         .done(cancel)
 }
 
-/// Makes a bare clone with objects of its own; a crash leaves it whole or not there.
+/// Creates a bare clone with separate objects. After a crash, it is either complete or missing.
 pub(crate) fn clone_bare(
     git: &Git,
     from: &Path,
@@ -291,7 +295,7 @@ pub(crate) fn clone_bare(
     name.push(".new");
     let temporary = parent.join(name);
     files::remove_folder(&temporary)?;
-    // Alternates would be copied as they are, and borrow from a third repository.
+    // Alternates would be copied unchanged, so the clone would borrow from a third repository.
     let is_borrowing = files::is_there(&from.join("objects/info/alternates"));
     let ways: &[&str] = if is_borrowing { &["--no-local"] } else { &["--local", "--no-local"] };
     let mut result = Ok(());
@@ -305,7 +309,7 @@ pub(crate) fn clone_bare(
         if result.is_ok() {
             break;
         }
-        // The user's own clean-up may take files away while they are being linked.
+        // The user's own garbage collection may remove files while they are being linked.
         files::remove_folder(&temporary)?;
     }
     result?;

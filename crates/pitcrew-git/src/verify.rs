@@ -1,4 +1,4 @@
-//! Merges work with what is integrated and runs the checks on the result.
+//! Merges work into the integration head and runs the checks on the result.
 
 use crate::{
     Vault,
@@ -18,16 +18,16 @@ pub struct Verify {
     pub title: String,
     pub setup: Vec<String>,
     pub checks: Vec<String>,
-    /// Files or folders that the work must have touched.
+    /// Files or folders that the work must have changed.
     pub expected_files: Vec<RepoPath>,
-    /// What the merge may change.
+    /// The paths that the merge may change.
     pub zone: Zone,
 }
 
-/// Work that fits what is integrated and passes its checks.
+/// Work that merges into the integration head and passes its checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// The merge; `onto` itself where the work adds nothing to it.
+    /// The merge commit, or `onto` itself if the work adds nothing to it.
     pub merged: CommitId,
     pub checks: Vec<CheckResult>,
 }
@@ -43,7 +43,7 @@ impl Vault {
         self.verify_ready(order, None, policy, cancel)
     }
 
-    /// The same in what was made ready for it, on the thread that made that.
+    /// Does the same with what `get_trial_ready` has prepared, on the same thread.
     pub fn verify_ready(
         &self,
         order: &Verify,
@@ -59,10 +59,10 @@ impl Vault {
         Ok(Verified { merged, checks })
     }
 
-    /// The work on top of the integration head.
+    /// The commit that merges the work onto the integration head.
     fn merged(&self, order: &Verify, cancel: &Cancel) -> Result<CommitId, Failure> {
         let (merge, before) = match self.known.tree_on_top(&order.onto, &order.work) {
-            // Nothing was integrated since the work began.
+            // Nothing was integrated since the work started.
             Some(tree) => (Ok(Merge::Clean(tree)), self.tree(&order.onto, cancel)),
             None => std::thread::scope(|scope| {
                 let before = scope.spawn(|| self.tree(&order.onto, cancel));

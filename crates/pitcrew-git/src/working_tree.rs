@@ -1,5 +1,5 @@
-//! Makes a working tree of a commit of the vault: as few git processes as possible, because a
-//! worker waits for it.
+//! Creates a working tree of a commit of the vault, with as few git processes as possible, because
+//! a worker waits for it.
 
 use crate::{
     Vault,
@@ -13,15 +13,15 @@ use pitcrew_model::CommitId;
 use pitcrew_process::{Cancel, Policy};
 use std::path::Path;
 
-/// A fresh tree, ready for setup.
+/// A new tree, ready for setup.
 pub(crate) struct WorkingTree {
     pub(crate) exclude: Vec<u8>,
     pub(crate) submodules: Submodules,
 }
 
 impl Vault {
-    /// Fills the new folder `path` with the tree of `commit`, its submodules and what the user
-    /// has beside git.
+    /// Fills the new folder `path` with the tree of `commit`, its submodules and the user's
+    /// untracked files that agents need.
     pub(crate) fn make_tree(
         &self,
         path: &Path,
@@ -35,7 +35,7 @@ impl Vault {
         self.complete_tree(path, exclude, policy, cancel)
     }
 
-    /// Fills a folder that has a git folder already with the tree of `commit` alone.
+    /// Fills a folder that already has a git folder with only the tree of `commit`.
     pub(crate) fn fill_tree(
         &self,
         path: &Path,
@@ -48,13 +48,13 @@ impl Vault {
         fill.done(self.parts(), cancel)
     }
 
-    /// By how many gits a new folder is filled.
+    /// How many git processes fill a new folder.
     pub(crate) fn parts(&self) -> usize {
         let is_allowed = self.settings.allows_parts();
         if is_allowed { fill::parts(&self.user.git_dir().join("index")) } else { 1 }
     }
 
-    /// Tells what is excluded from the tree.
+    /// Creates the git folder and returns the excludes of the tree.
     pub(crate) fn write_git_dir(
         &self,
         path: &Path,
@@ -71,7 +71,7 @@ impl Vault {
         Ok(exclude)
     }
 
-    /// What is in a tree beside its commit.
+    /// Adds everything to a tree that is not part of its commit.
     pub(crate) fn complete_tree(
         &self,
         path: &Path,

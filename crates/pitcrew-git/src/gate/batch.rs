@@ -4,7 +4,7 @@ use crate::known::Known;
 use pitcrew_model::CommitId;
 use std::collections::BTreeMap;
 
-/// An object with its first line: name, kind and size.
+/// An object with its header line: name, kind and size.
 pub(super) struct Object<'a> {
     pub(super) head: &'a str,
     pub(super) content: &'a [u8],
@@ -19,7 +19,7 @@ impl Object<'_> {
         self.head.split(' ').nth(1) == Some(kind)
     }
 
-    /// What a commit is.
+    /// The tree and parents, if the object is a commit.
     pub(super) fn known(&self) -> Option<Known> {
         let line = self.content.split(|it| *it == b'\n').next()?;
         let tree = str::from_utf8(line.strip_prefix(b"tree ")?).ok()?.to_owned();
@@ -27,21 +27,21 @@ impl Object<'_> {
         self.is("commit").then_some(Known { tree, parents })
     }
 
-    /// The parents of a commit: lines right after that of its tree.
+    /// The parents of a commit, which are the lines after the tree.
     pub(super) fn parents(&self) -> Vec<&str> {
         let lines = self.content.split(|it| *it == b'\n').skip(1);
         lines.map_while(|it| str::from_utf8(it.strip_prefix(b"parent ")?).ok()).collect()
     }
 }
 
-/// The objects whose contents were asked for, and the sizes of others by their names.
+/// The requested contents of objects, and the sizes of other objects by name.
 pub(super) struct Found<'a> {
     pub(super) objects: Vec<Object<'a>>,
     pub(super) sizes: BTreeMap<String, u64>,
 }
 
-/// All of it, the contents first; nothing where the output cannot be read to its end. What is not
-/// there has no size.
+/// Parses the contents and then the sizes. `None` unless all of the output can be parsed. Missing
+/// objects have no size.
 pub(super) fn read(mut output: &[u8], contents_count: usize) -> Option<Found<'_>> {
     let mut objects = Vec::new();
     for _ in 0..contents_count {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_read_whole_or_not_at_all() {
+    fn objects_are_parsed_completely_or_rejected() {
         let found = read(b"12 blob 3\na\nb\n34 tree 0\n\n", 2).expect("two objects");
         let objects: Vec<_> = found.objects.iter().map(|it| (it.head, it.content)).collect();
         assert_eq!(objects, [("12 blob 3", &b"a\nb"[..]), ("34 tree 0", &b""[..])]);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_follow_what_was_read() {
+    fn sizes_follow_the_contents() {
         let found = read(b"12 blob 1\na\n34 blob 7\n56 missing\n78 blob 0\n", 1).expect("sizes");
         let sizes: Vec<_> = found.sizes.iter().map(|it| (it.0.as_str(), *it.1)).collect();
         assert_eq!((found.objects.len(), sizes), (1, vec![("34", 7), ("78", 0)]));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parents_of_a_commit_are_in_its_head_alone() {
+    fn parents_are_read_only_from_the_commit_header() {
         let parents = |content: &'static str| {
             let object = Object { head: "1 commit 2", content: content.as_bytes() };
             object.parents().into_iter().map(str::to_owned).collect::<Vec<_>>()

@@ -2,14 +2,14 @@
 
 use pitcrew_model::folded_name;
 
-/// Whether a part of a path is `.git` on any file system: by case, by characters that are ignored,
-/// by endings that are dropped, or by its short form.
+/// Whether a part of a path means `.git` on any file system: by case, ignored characters, dropped
+/// endings or its short form.
 pub(super) fn is_git(part: &str) -> bool {
     let file = folded_name(part);
     file == ".git" || file.strip_prefix("git~").is_some_and(is_number)
 }
 
-/// Whether the name is such as Windows makes for another one, which it leaves out: `gitatt~1`,
+/// Whether the name looks like a short name that Windows generates for a longer one: `gitatt~1`,
 /// `gi7d29~1`.
 pub(super) fn is_short_form(part: &str) -> bool {
     let file = folded_name(part);
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_git_folder_is_known_in_every_disguise() {
+    fn git_folder_is_detected_in_every_disguise() {
         for part in [
             ".git",
             ".GIT",
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn short_forms_are_known() {
+    fn short_forms_are_detected() {
         for part in ["GITATT~1", "gitatt~4", "gi7d29~1", "MISE~1.TOM", "lefthoo~1"] {
             assert_eq!(is_short_form(part), part != "lefthoo~1", "{part:?}");
         }

@@ -1,13 +1,13 @@
 //! Files whose presence makes other programs execute code: git attributes, hooks, CI pipelines,
 //! agent and editor configuration.
 //!
-//! New tools bring new names, and most begin with a dot. So every such name counts unless it is
-//! known to be harmless; tables list the others.
+//! New tools bring new names, and most of them begin with a dot. So every name with a leading dot
+//! counts unless it is known to be harmless. Tables list the other names.
 
 use super::disguise;
 use pitcrew_model::{Zone, folded_name};
 
-/// Names with a dot whose content no program executes.
+/// Names with a leading dot whose content no program executes.
 const HARMLESS: [&str; 25] = [
     ".gitignore",
     ".gitkeep",
@@ -42,8 +42,8 @@ const EDITOR: &str = "an editor executes it";
 const PACKAGES: &str = "a package manager executes it";
 const AGENTS: &str = "an agent reads its settings from it";
 
-/// Names without a dot, and folders within a folder with one, wherever they are. A `*` stands for any
-/// part of a name.
+/// Names without a leading dot, and folders inside a folder with a leading dot, at any depth. A `*`
+/// matches any part of a name.
 const KNOWN: &[(&str, &str)] = &[
     (".github/workflows", PIPELINE),
     (".github/actions", PIPELINE),
@@ -95,17 +95,17 @@ const KNOWN: &[(&str, &str)] = &[
     ("mcp.json", AGENTS),
 ];
 
-/// What makes a path special.
+/// Why a path is special.
 pub(super) struct Special<'a> {
     path: &'a str,
-    /// The path up to where it becomes special.
+    /// The path up to the part that makes it special.
     place: &'a str,
     reason: String,
 }
 
 impl Special<'_> {
-    /// Whether the zone names the special place, or what of it the path is in. Who names a folder above
-    /// it names much else, and did not mean it.
+    /// Whether the zone names the special folder or file, or a path below it. Naming a parent
+    /// folder is not enough, because it covers many other files too.
     pub(super) fn is_granted(&self, zone: &Zone) -> bool {
         let mut rules = zone.region.iter().chain(&zone.shared);
         rules.any(|it| it.contains(self.path) && it.as_str().len() >= self.place.len())
@@ -117,10 +117,10 @@ impl Special<'_> {
     }
 }
 
-/// The files that configure each backend, by its name. They may lie anywhere in a repository.
+/// The configuration files of each backend, by backend name. They may be anywhere in a repository.
 pub(crate) type ConfigFiles = Vec<(String, Vec<String>)>;
 
-/// The innermost place on the path that makes others execute code.
+/// The innermost part of the path that makes other programs execute code.
 pub(super) fn special<'a>(path: &'a str, config: &ConfigFiles) -> Option<Special<'a>> {
     let mut ends: Vec<usize> = path.match_indices('/').map(|it| it.0).collect();
     ends.push(path.len());
@@ -133,7 +133,8 @@ pub(super) fn special<'a>(path: &'a str, config: &ConfigFiles) -> Option<Special
     })
 }
 
-/// Why a folder or file is special, given its folded parts; the last one is its name.
+/// The reason why a folder or file is special. `parts` are the folded parts of its path, ending
+/// with its name.
 fn reason(name: &str, parts: &[String], config: &ConfigFiles) -> Option<String> {
     for (backend, files) in config {
         if files.iter().any(|it| ends_with(parts, it)) {
@@ -144,7 +145,7 @@ fn reason(name: &str, parts: &[String], config: &ConfigFiles) -> Option<String> 
         return Some(format!("`{name}`: {reason}"));
     }
     let folded = parts.last()?;
-    // A name of dots alone folds to nothing.
+    // A name that consists only of dots folds to an empty string.
     let has_dot = folded.starts_with('.') || folded.is_empty();
     if has_dot && !HARMLESS.contains(&folded.as_str()) {
         return Some(format!("`{name}` begins with a dot and is not known to be harmless"));
@@ -158,7 +159,7 @@ fn ends_with(parts: &[String], names: &str) -> bool {
     names.trim_matches('/').rsplit('/').all(|it| own.next().is_some_and(|own| fits(own, it)))
 }
 
-/// Whether a folded name fits one of a table, in which a `*` stands for any text.
+/// Whether a folded name matches a table entry, in which `*` matches any text.
 fn fits(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => {
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_execute_are_known() {
+    fn files_that_execute_are_detected() {
         for path in [
             ".gitattributes",
             "src/.gitattributes",
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_left_alone() {
+    fn other_files_are_not_special() {
         for path in [
             ".gitignore",
             "src/.gitkeep",
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_zone_that_names_it_grants_it() {
+    fn only_a_zone_that_names_the_path_grants_it() {
         let is_granted =
             |path, zone: &Zone| special(path, &config()).expect("a special path").is_granted(zone);
         for (path, rule) in [
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_says_how_to_allow_it() {
+    fn rule_explains_how_to_allow_the_path() {
         let rule = |path| special(path, &config()).expect("a special path").rule();
         assert_eq!(
             rule("app/.cargo/config.toml"),

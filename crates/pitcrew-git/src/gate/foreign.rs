@@ -1,4 +1,5 @@
-//! Output of git about an agent's trees: parsed completely or not at all, and judged without a panic.
+//! Git's output about an agent's trees is parsed completely or rejected, and judged without a
+//! panic.
 
 use super::{
     Verdict, batch, disguise,
@@ -32,9 +33,9 @@ fn judge_name(change: &Change, verdict: &mut Verdict) {
     Rules { zone: &Zone::default(), config: &ConfigFiles::new() }.judge_name(change, verdict);
 }
 
-/// The gate would let in what is missing from the list.
+/// The gate would accept any change that is missing from the list.
 #[test]
-fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
+fn any_list_of_changes_is_parsed_completely_or_rejected() {
     corpus!("raw").check(300, |bytes| {
         let Some(changes) = parse_raw(bytes) else { return };
         assert_eq!(zeros_count(bytes), 2 * changes.len());
@@ -49,7 +50,7 @@ fn any_list_of_changes_is_read_to_its_end_or_not_at_all() {
 }
 
 #[test]
-fn any_batch_of_objects_is_read_to_its_end_or_not_at_all() {
+fn any_batch_of_objects_is_parsed_completely_or_rejected() {
     corpus!("batch").check(300, |bytes| {
         for contents_count in 0..4 {
             let Some(found) = batch::read(bytes, contents_count) else { continue };
@@ -63,9 +64,9 @@ fn any_batch_of_objects_is_read_to_its_end_or_not_at_all() {
     });
 }
 
-/// What is not refused is a tree that an honest git writes: plain names, in order.
+/// A tree that is not refused equals one that an ordinary git writes: plain names, in order.
 #[test]
-fn any_tree_is_refused_or_honest() {
+fn any_accepted_tree_is_well_formed() {
     corpus!("tree").check(300, |bytes| {
         if !refused(|it| trees::judge("head", bytes, 20, it)).is_empty() {
             return;
@@ -85,7 +86,7 @@ fn any_tree_is_refused_or_honest() {
 }
 
 #[test]
-fn any_name_is_judged() {
+fn any_name_is_judged_without_a_panic() {
     corpus!("name").check(300, |bytes| {
         let change = |path: &[u8]| Change {
             mode_before: "000000".into(),

@@ -1,11 +1,11 @@
-//! Where a symbolic link points.
+//! Checks where a symbolic link points.
 
 use super::disguise;
 
 /// Whether the link at `path` points out of the repository or into its git folder.
 ///
-/// Steps up may stand only at the beginning of the target: behind a name they may start from
-/// wherever that name is a link to.
+/// `..` may only be at the beginning of the target: after a name, it is relative to wherever that
+/// name links to.
 pub(super) fn leaves(path: &[u8], target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     if target.is_empty() || target.starts_with('/') || target.contains(['\0', '\\']) {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_must_stay_inside() {
+    fn link_must_stay_in_the_repository() {
         for (path, target) in
             [("l", "a"), ("l", "./a/b"), ("a/l", "../b"), ("a/b/l", "../../c"), ("a/l", "..")]
         {

@@ -1,5 +1,6 @@
-//! Judges what a merge creates that neither of its sides has. The sides were judged, or are the
-//! user's own, but git may combine them to something new, such as a file in another folder.
+//! Judges content that a merge creates and that neither side has. The sides were already judged, or
+//! belong to the user, but git may combine them into something new, such as a file in another
+//! folder.
 
 use super::{
     Verdict,
@@ -15,10 +16,10 @@ use pitcrew_process::Cancel;
 use std::collections::BTreeMap;
 
 impl Vault {
-    /// Judges what in `tree` is as in neither of the merged commits.
+    /// Judges the parts of `tree` that differ from both merged commits.
     ///
-    /// With the zone of the work, a change that git moves out of it is a conflict. Without a zone,
-    /// only new paths are judged, and must not make others execute code.
+    /// With the zone of the work, a change that git moves out of the zone is a conflict. Without a
+    /// zone, only new paths are judged, and they must not make other programs execute code.
     pub(crate) fn judge_merge(
         &self,
         sides: [&CommitId; 2],

@@ -1,13 +1,14 @@
 //! Counts the paths in the trees of an attempt.
 //!
-//! A tree with a thousand entries for the same tree, three levels deep, is three small objects and 10^9
-//! paths. Git would walk all of them, so they are counted here first, reading each tree once.
+//! A tree with a thousand entries for the same tree, three levels deep, is three small objects but
+//! 10^9 paths. Git would walk all of them, so they are counted here first, and each tree is read
+//! once.
 
 use super::{Verdict, batch::Object, trees};
 use pitcrew_model::{RefusalKind, limits};
 use std::collections::HashMap;
 
-/// What is below a tree.
+/// The size of everything below a tree.
 #[derive(Clone, Copy, Default)]
 struct Size {
     paths: u64,
@@ -24,7 +25,7 @@ struct Open<'a> {
 /// Refuses commits with too many paths, or with folders nested deeper than a path can be.
 ///
 /// Only new trees are expanded. A tree of the base counts as one path: git skips it at its old
-/// path, and elsewhere the memory limit of git stops the walk.
+/// path, and at other paths git's memory limit stops the walk.
 pub(super) fn judge(objects: &[Object<'_>], hash_bytes: usize, verdict: &mut Verdict) {
     let trees = objects.iter().filter(|it| it.is("tree"));
     let trees: HashMap<&str, &[u8]> = trees.map(|it| (it.name(), it.content)).collect();
@@ -44,7 +45,7 @@ pub(super) fn judge(objects: &[Object<'_>], hash_bytes: usize, verdict: &mut Ver
     }
 }
 
-/// Counts without recursion: the agent chooses how deep trees are nested.
+/// Counts without recursion, because the agent controls the nesting depth.
 fn size_of(
     root: &str,
     trees: &HashMap<&str, &[u8]>,
@@ -82,7 +83,7 @@ fn size_of(
 }
 
 impl Size {
-    /// Adds an entry with what is below it.
+    /// Adds an entry and everything below it.
     fn add(&mut self, entry: Self) {
         self.paths = self.paths.saturating_add(entry.paths).saturating_add(1);
         self.depth = self.depth.max(entry.depth + 1);
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use pitcrew_model::Failure;
 
-    /// Objects under made-up names; the commit comes first.
+    /// Objects with made-up names. The commit comes first.
     struct Made(Vec<(String, Vec<u8>)>);
 
     impl Made {
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn few_trees_that_make_many_paths_are_refused() {
+    fn few_trees_with_many_paths_are_refused() {
         for (levels, refused) in
             [(1, vec![]), (2, vec![RefusalKind::TooMany]), (60, vec![RefusalKind::TooMany])]
         {
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_in_each_other_end_somewhere() {
+    fn tree_nesting_is_limited() {
         for (levels, refused) in [(2_000, vec![]), (100_000, vec![RefusalKind::BadName])] {
             let mut made = Made(Vec::new());
             for level in 1..levels {

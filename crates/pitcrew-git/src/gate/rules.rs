@@ -9,7 +9,7 @@ use pitcrew_model::{RefusalKind, Standing, Zone, text};
 
 const MODES: [&str; 5] = [MODE_NONE, "100644", "100755", MODE_LINK, MODE_REPOSITORY];
 
-/// What a path is judged by.
+/// The rules that a path is judged by.
 pub(super) struct Rules<'a> {
     pub(super) zone: &'a Zone,
     pub(super) config: &'a ConfigFiles,
@@ -25,7 +25,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Refuses what makes others execute code, unless the zone names it.
+    /// Refuses paths that make other programs execute code, unless the zone names them.
     pub(super) fn judge_special(&self, path: &str, verdict: &mut Verdict) {
         let special = executes::special(path, self.config);
         if let Some(it) = special.filter(|it| !it.is_granted(self.zone)) {
@@ -34,7 +34,7 @@ impl Rules<'_> {
     }
 }
 
-/// Judges what no zone allows. The path, where it can be judged further.
+/// Refuses what no zone can allow. Returns the path if it can be judged further.
 pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Option<&'a str> {
     let shown = change.path_text();
     let path = std::str::from_utf8(&change.path).ok();
@@ -55,7 +55,7 @@ pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Optio
     Some(path)
 }
 
-/// Whether the change leaves a file or link whose content can be looked at.
+/// Whether the change leaves a file or link whose content can be read.
 pub(super) fn has_blob(change: &Change) -> bool {
     change.mode_after != MODE_NONE && change.mode_after != MODE_REPOSITORY
 }

@@ -1,4 +1,4 @@
-//! Judges tree objects byte by byte: a comparison of trees hides malformed entries.
+//! Judges tree objects byte by byte, because a comparison of trees hides malformed entries.
 
 use super::Verdict;
 use pitcrew_model::RefusalKind;
@@ -6,7 +6,7 @@ use std::{cmp::Ordering, fmt::Write};
 
 const MODES: [&[u8]; 5] = [b"100644", b"100755", b"120000", b"160000", b"40000"];
 
-/// No file system takes a longer name.
+/// No file system supports longer names.
 const NAME_BYTES_MAX: usize = 255;
 
 const TREE: &[u8] = b"40000";
@@ -20,7 +20,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Whether git takes it for a folder, whatever the rest of its mode is.
+    /// Whether git treats the entry as a folder, regardless of the other bits of its mode.
     pub(super) fn is_tree(&self) -> bool {
         let digit = |mode: u32, it: &u8| mode.wrapping_shl(3).wrapping_add(u32::from(it & 7));
         self.mode.iter().fold(0, digit) & 0o170_000 == 0o040_000
@@ -34,7 +34,7 @@ impl Entry<'_> {
     }
 }
 
-/// The entries of a tree, up to the first that is broken.
+/// The entries of a tree, up to the first malformed one.
 pub(super) struct Entries<'a> {
     rest: &'a [u8],
     hash_bytes: usize,
@@ -54,7 +54,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Judges the content of one tree; `head` says which.
+/// Judges the content of the tree that `head` describes.
 pub(super) fn judge(head: &str, content: &[u8], hash_bytes: usize, verdict: &mut Verdict) {
     let mut entries = entries(content, hash_bytes);
     let mut before: Option<Entry<'_>> = None;
@@ -86,8 +86,8 @@ fn read_entry(bytes: &[u8], hash_bytes: usize) -> Option<(Entry<'_>, &[u8])> {
     Some((Entry { mode, name, object }, rest))
 }
 
-/// The order of entries: a folder sorts as if its name ended with a slash. The same name is
-/// refused whatever it is, so that a file and a folder cannot share it.
+/// The order of entries: a folder sorts as if its name ended with a slash. Equal names are refused
+/// whatever their kind, so that a file and a folder cannot share a name.
 fn order(left: Entry<'_>, right: Entry<'_>) -> Ordering {
     if left.name == right.name {
         return Ordering::Equal;

@@ -1,5 +1,5 @@
-//! Packs of a real git, damaged at every few bytes and forged: they are taken as they were made, or
-//! not at all.
+//! Packs of a real git, damaged at every few bytes, and forged packs: each is imported unchanged or
+//! rejected.
 
 use super::{Checking, refusal};
 use crate::{
@@ -15,11 +15,11 @@ use std::{
 
 fn packs(vault: &Path) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(vault.join("objects/pack")).expect("a folder").flatten();
-    // Temporary files of an unfinished import are no packs.
+    // Temporary files of an unfinished import are not packs.
     entries.map(|it| it.path()).filter(|it| it.extension().is_some()).collect()
 }
 
-/// The pack after every kind of damage.
+/// The pack with every kind of damage.
 fn damaged(good: &[u8]) -> Vec<Vec<u8>> {
     let step = (good.len() / cases(16).min(4_000) as usize).max(1);
     let places = || (0..good.len()).step_by(step);
@@ -46,7 +46,7 @@ fn damaged(good: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_pack_is_taken_as_it_was_made_or_not_at_all() {
+fn pack_is_imported_unchanged_or_rejected() {
     let lab = Lab::new();
     let vault = lab.vault();
     let start = lab.plan(&vault).start;
@@ -86,9 +86,9 @@ fn a_pack_is_taken_as_it_was_made_or_not_at_all() {
     lab.vault_git(&vault, &["fsck", "--strict", "--no-dangling"]);
 }
 
-/// A program in the box could have put it there, and opening it would block forever.
+/// A program in the box could have created the pipe, and opening it would block forever.
 #[test]
-fn what_is_no_file_is_no_pack() {
+fn pipe_is_not_accepted_as_a_pack() {
     let lab = Lab::new();
     let vault = lab.vault();
     let pipe = lab.folder.path().join("pipe");
@@ -98,7 +98,7 @@ fn what_is_no_file_is_no_pack() {
 }
 
 #[test]
-fn any_complaint_of_fsck_is_read() {
+fn any_fsck_message_is_parsed_without_a_panic() {
     corpus!("fsck").check(300, |bytes| {
         let text = String::from_utf8_lossy(bytes);
         for refusal in text.lines().filter_map(refusal) {

@@ -1,28 +1,28 @@
-//! Detects, without starting git in a box, whether an agent's git folder has refs to other commits than
-//! the start.
+//! Checks, without starting git in a box, whether an agent's git folder has refs to commits other
+//! than the start.
 //!
-//! The agent is gone and may have left anything there: only small files are read, no link is followed,
-//! and everything unusual is left to git.
+//! The agent has ended and may have left anything there. Only small files are read, no link is
+//! followed, and everything unusual is left to git.
 
 use crate::files;
 use pitcrew_model::CommitId;
 use pitcrew_process::read_plain;
 use std::{fs, path::Path};
 
-/// More than an unused folder has.
+/// More entries than an unused folder has.
 const ENTRIES_MAX: usize = 100;
 const REF_BYTES_MAX: u64 = 1_024;
 
-/// Whether all that its HEAD and its refs lead to is the start.
+/// Whether HEAD and all refs lead to the start.
 pub(super) fn are_none(git_dir: &Path, start: &CommitId) -> bool {
-    // Other forms of refs, and heads of other working trees.
+    // Other storage formats of refs, and the heads of other working trees.
     let others = ["packed-refs", "reftable", "worktrees", "commondir"];
     if others.iter().any(|it| fs::symlink_metadata(git_dir.join(it)).is_ok()) {
         return false;
     }
     let head = git_dir.join("HEAD");
     let is_known = |it: &str| it == start.0 || it.starts_with("ref: refs/");
-    // A HEAD that is missing leads nowhere: a pipe in its place was removed before.
+    // A missing HEAD refers to no commit. A pipe in its place was removed earlier.
     let is_missing = || !files::is_there(&head);
     if !text(&head).map_or_else(is_missing, |it| is_known(it.trim_end())) {
         return false;
@@ -51,7 +51,7 @@ fn lead_to(folder: &Path, start: &CommitId, entries_count: &mut usize) -> bool {
     true
 }
 
-/// What stands in a small file.
+/// The content of a small file.
 fn text(path: &Path) -> Option<String> {
     String::from_utf8(read_plain(path, REF_BYTES_MAX).ok()?.bytes).ok()
 }
@@ -63,7 +63,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn whatever_an_agent_added_is_seen() {
+    fn additions_of_an_agent_are_detected() {
         let lab = Lab::new();
         let vault = lab.vault();
         let start = lab.plan(&vault).start;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_no_repository_is_left_to_git() {
+    fn folder_without_a_repository_is_left_to_git() {
         let lab = Lab::empty();
         let start = CommitId("1".repeat(40));
         assert!(!are_none(&lab.user, &start));

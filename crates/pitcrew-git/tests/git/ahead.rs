@@ -50,7 +50,8 @@ impl Scene {
         self.vault.layout().checkouts.join("subtask-7-work")
     }
 
-    /// The folder is as if it had been made when it was ordered, to git and to the eye.
+    /// Asserts that the folder equals a checkout that was made when it was ordered, both for git
+    /// and on disk.
     fn assert_is(&self, path: &Path, start: &CommitId) {
         let fresh = self.lab.checkout(&self.vault, &attempt(90), start).path;
         assert_eq!(below(path), below(&fresh));
@@ -67,9 +68,9 @@ fn inode(path: &Path) -> u64 {
     fs::metadata(path).unwrap().ino()
 }
 
-/// Of what was filled before, only what differs is written again.
+/// Only the files that differ are written again.
 #[test]
-fn a_checkout_that_was_filled_ahead_is_taken_to_the_state_that_is_ordered() {
+fn prefilled_checkout_is_updated_to_the_ordered_state() {
     let scene = scene();
     scene.fill(&scene.first);
     let same = inode(&scene.folder().join("api/lib.rs"));
@@ -83,7 +84,7 @@ fn a_checkout_that_was_filled_ahead_is_taken_to_the_state_that_is_ordered() {
 }
 
 #[test]
-fn a_checkout_that_was_filled_with_the_state_that_is_ordered_is_left_as_it_is() {
+fn prefilled_checkout_with_the_ordered_state_is_unchanged() {
     let scene = scene();
     scene.fill(&scene.second);
     let same = inode(&scene.folder().join("core/lib.rs"));
@@ -92,9 +93,9 @@ fn a_checkout_that_was_filled_with_the_state_that_is_ordered_is_left_as_it_is() 
     scene.assert_is(&path, &scene.second);
 }
 
-/// Attributes decide what stands in files that did not change.
+/// Attributes affect the content of files that did not change.
 #[test]
-fn other_attributes_fill_a_checkout_anew() {
+fn changed_attributes_cause_a_new_fill() {
     let scene = scene();
     write(&scene.parent.join("api/.gitattributes"), "*.rs text eol=crlf\n");
     let third = scene.lab.save(&scene.vault, &attempt(1), &scene.parent).unwrap();
@@ -110,7 +111,7 @@ fn other_attributes_fill_a_checkout_anew() {
 }
 
 #[test]
-fn a_checkout_that_could_not_be_filled_ahead_is_made_when_it_is_ordered() {
+fn checkout_is_made_on_order_if_prefill_failed() {
     let scene = scene();
     scene.fill(&CommitId("1".repeat(40)));
     let path = scene.prepare(&scene.second).unwrap();
@@ -118,7 +119,7 @@ fn a_checkout_that_could_not_be_filled_ahead_is_made_when_it_is_ordered() {
 }
 
 #[test]
-fn an_order_that_is_cancelled_leaves_nothing_of_what_was_filled() {
+fn cancelled_order_removes_the_prefilled_folder() {
     let scene = scene();
     scene.fill(&scene.first);
     scene.lab.cancel.cancel();
@@ -126,9 +127,10 @@ fn an_order_that_is_cancelled_leaves_nothing_of_what_was_filled() {
     assert!(!scene.folder().exists());
 }
 
-/// A parent that hands out one after another has its state kept again before the first is taken.
+/// A parent that starts several sub-tasks in a row is snapshotted again before the first checkout
+/// is used.
 #[test]
-fn what_is_filled_for_the_same_sub_task_is_not_begun_again() {
+fn same_sub_task_is_not_filled_twice() {
     let scene = scene();
     scene.fill(&scene.first);
     let same = inode(&scene.folder().join("api/lib.rs"));
@@ -139,7 +141,7 @@ fn what_is_filled_for_the_same_sub_task_is_not_begun_again() {
 }
 
 #[test]
-fn an_unused_checkout_is_removed() {
+fn unused_prefilled_checkout_is_removed() {
     let scene = scene();
     scene.fill(&scene.first);
     assert!(scene.folder().join("core/lib.rs").exists());
@@ -160,16 +162,16 @@ fn an_unused_checkout_is_removed() {
     assert!(!scene.folder().exists(), "nothing is begun any more");
 }
 
-/// A kill in the middle leaves a folder that no agent has used.
+/// A kill during the fill leaves a folder that no agent has used.
 #[test]
-fn what_a_killed_process_has_filled_is_removed() {
+fn folder_filled_by_a_killed_process_is_removed() {
     let scene = scene();
     scene.fill(&scene.first);
     let notes = || {
         fs::read_dir(scene.vault.layout().vault.join("pitcrew/ahead")).unwrap().flatten().count()
     };
     assert_eq!(notes(), 1);
-    // In whatever order an earlier removal was cut off.
+    // An interrupted removal may have deleted files in any order.
     fs::remove_file(scene.folder().join(".git/HEAD")).unwrap();
     let vault = scene.lab.vault();
     assert!(!scene.folder().exists());
@@ -185,9 +187,9 @@ fn what_a_killed_process_has_filled_is_removed() {
     assert!(scene.folder().exists(), "an agent may have used it");
 }
 
-/// Noted folders are removed when the vault is opened, so no note may name a checkout in use.
+/// Folders with a note are removed when the vault is opened, so no note may name a checkout in use.
 #[test]
-fn a_note_that_was_left_does_not_cost_a_checkout() {
+fn leftover_note_does_not_remove_a_used_checkout() {
     let scene = scene();
     scene.fill(&scene.first);
     let note = scene.vault.layout().vault.join("pitcrew/ahead/task-7.json");
@@ -201,7 +203,7 @@ fn a_note_that_was_left_does_not_cost_a_checkout() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_not_filled_ahead() {
+fn foreign_folder_is_not_prefilled() {
     let scene = scene();
     write(&scene.folder().join("precious.txt"), "precious\n");
     scene.fill(&scene.first);

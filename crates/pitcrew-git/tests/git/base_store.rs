@@ -1,4 +1,4 @@
-//! Programs in a box read the history of their plan, and nothing else of the user's repository.
+//! Programs in a box can read the history of their plan and nothing else of the user's repository.
 
 use crate::lab::{Lab, PLAN, attempt, land_order, read, write};
 use pitcrew_git::{LendCheckout, PreparePlan, Vault};
@@ -7,7 +7,7 @@ use pitcrew_process::{Run, run_confined};
 use std::{collections::BTreeSet, fs, path::Path};
 
 impl Lab {
-    /// What a program of an agent prints, in the box of its checkout.
+    /// The exit code and output of an agent's program in the box of its checkout.
     fn in_box(&self, checkout: &Path, script: &str) -> (Option<i32>, String) {
         let policy = self.policy.clone().writing(checkout);
         let run = Run::shell(script, checkout);
@@ -15,7 +15,7 @@ impl Lab {
         (finished.code, String::from_utf8_lossy(&finished.stdout).trim_end().to_owned())
     }
 
-    /// Every object that git finds in the checkout, as its box sees it.
+    /// Every object that git finds in the checkout from inside its box.
     fn readable(&self, checkout: &Path) -> BTreeSet<String> {
         let list = "git cat-file --batch-all-objects --batch-check='%(objectname)'";
         let (code, listed) = self.in_box(checkout, list);
@@ -23,7 +23,7 @@ impl Lab {
         listed.lines().map(str::to_owned).collect()
     }
 
-    /// A branch that was never merged and a stash: their commits, trees and files.
+    /// The commits, trees and files of an unmerged branch and a stash.
     fn private_objects(&self) -> BTreeSet<String> {
         let before = self.objects_of("HEAD");
         self.git(&["switch", "--quiet", "--create", "private"]);
@@ -71,9 +71,9 @@ fn unmerged_branches_and_stashes_cannot_be_read_in_a_box() {
     assert_eq!(lab.in_box(&path, "git log --format=%s").1, "first");
 }
 
-/// What was integrated is read by the next task, and what others did meanwhile is not.
+/// The next task can read integrated work, but not the concurrent work of other tasks.
 #[test]
-fn work_is_collected_integrated_and_landed_without_the_vaults_objects() {
+fn work_is_collected_and_landed_without_vault_access() {
     let lab = Lab::new();
     let private = lab.private_objects();
     let vault = lab.vault();
@@ -96,9 +96,9 @@ fn work_is_collected_integrated_and_landed_without_the_vaults_objects() {
     store_git(&lab, &vault, &["fsck", "--strict", "--no-dangling"]);
 }
 
-/// A sub-task starts from a snapshot, which no other checkout can read.
+/// A sub-task starts from a snapshot that no other checkout can read.
 #[test]
-fn a_snapshot_is_read_only_by_the_checkouts_that_start_from_it() {
+fn snapshot_is_readable_only_in_checkouts_that_start_from_it() {
     let lab = Lab::new();
     let vault = lab.vault();
     let (parent, [first, second]) = lab.two_states(&vault);
@@ -131,15 +131,15 @@ fn plan(lab: &Lab, vault: &Vault, number: u64) -> CommitId {
 }
 
 #[test]
-fn a_store_that_was_half_filled_is_filled_again() {
+fn partly_filled_store_is_filled_again() {
     let lab = Lab::new();
     let vault = lab.vault();
     let store = vault.layout().base_store();
-    // Killed while the repository was made.
+    // Killed while the repository was being created.
     write(&store.with_file_name("base.git.new/HEAD"), "");
     lab.plan(&vault);
     drop(vault);
-    // Killed after the pack had its name and before it had its index, with half of another one.
+    // Killed after the pack was renamed and before its index was, with a second incomplete pack.
     let vault = lab.vault();
     fs::remove_file(store.join("published.json")).expect("the list");
     for index in packs(&vault, "idx") {
@@ -158,7 +158,7 @@ fn a_store_that_was_half_filled_is_filled_again() {
 }
 
 #[test]
-fn each_fill_adds_what_is_new_and_gathering_keeps_what_is_borrowed() {
+fn fill_adds_new_objects_and_gathering_keeps_borrowed_ones() {
     let lab = Lab::new();
     let vault = lab.vault();
     let first = plan(&lab, &vault, PLAN.0);
@@ -171,7 +171,7 @@ fn each_fill_adds_what_is_new_and_gathering_keeps_what_is_borrowed() {
     let in_packs = format!("in-pack: {}", unique.lines().count());
     assert!(counted.lines().any(|it| it == in_packs), "{counted} of {in_packs}");
     assert_eq!(packs(&vault, "pack").len(), 2);
-    // More than are left lying about.
+    // More packs than the limit.
     for number in 3..56 {
         lab.git(&["commit", "--quiet", "--allow-empty", "-m", &number.to_string()]);
         plan(&lab, &vault, number);
@@ -182,7 +182,7 @@ fn each_fill_adds_what_is_new_and_gathering_keeps_what_is_borrowed() {
 }
 
 #[test]
-fn only_the_commits_of_a_submodule_that_are_needed_are_shown() {
+fn box_sees_only_the_needed_submodule_commits() {
     let lab = Lab::new();
     let library = lab.folder.path().canonicalize().expect("it exists").join("library");
     fs::create_dir(&library).expect("a folder");

@@ -1,8 +1,8 @@
 use crate::lab::{Lab, attempt, read, write};
 use std::{fs, os::unix::fs::symlink};
 
-/// S1-048, S1-050, S1-083, S1-087: agent configuration that git does not know reaches the checkout,
-/// so that an agent knows its commands, and never comes back as work.
+/// S1-048, S1-050, S1-083, S1-087: agent configuration that git does not track is copied to the
+/// checkout, so that an agent has its commands, and is never collected as work.
 #[test]
 fn ignored_agent_configuration_is_copied() {
     let lab = Lab::new();
@@ -25,7 +25,7 @@ fn ignored_agent_configuration_is_copied() {
 }
 
 #[test]
-fn what_is_tracked_is_not_overwritten() {
+fn tracked_files_are_not_overwritten() {
     let lab = Lab::new();
     lab.write(".claude/settings.json", "tracked");
     lab.commit("configuration");
@@ -64,7 +64,7 @@ fn worktreeinclude_names_ignored_files_to_copy() {
 }
 
 #[test]
-fn a_link_that_leaves_the_repository_is_copied_as_what_it_points_to() {
+fn link_out_of_the_repository_is_copied_as_its_target() {
     let lab = Lab::new();
     lab.write(".gitignore", ".claude\n");
     lab.commit("ignore");

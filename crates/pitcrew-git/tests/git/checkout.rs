@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 /// S1-043, S1-044, S1-046, S1-047, S1-049: each worker has its own checkout, beside the repository.
 #[test]
-fn a_checkout_is_a_repository_of_its_own_beside_the_users() {
+fn checkout_is_a_separate_repository_beside_the_users() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -35,7 +35,7 @@ fn a_checkout_is_a_repository_of_its_own_beside_the_users() {
     assert_eq!(read(&other.join("core/lib.rs")), "pub fn core() {}\n");
 }
 
-/// S1-052: tasks of the same name do not collide, neither between plans nor between attempts.
+/// S1-052: tasks with the same name do not collide between plans or attempts.
 #[test]
 fn names_do_not_collide_between_plans_and_attempts() {
     let lab = Lab::new();
@@ -64,7 +64,7 @@ fn names_do_not_collide_between_plans_and_attempts() {
 }
 
 #[test]
-fn a_ready_checkout_is_found_again_with_its_work() {
+fn ready_checkout_is_reused_with_its_work() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -75,7 +75,7 @@ fn a_ready_checkout_is_found_again_with_its_work() {
 }
 
 #[test]
-fn a_half_made_checkout_is_made_again() {
+fn unfinished_checkout_is_made_again() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -89,7 +89,7 @@ fn a_half_made_checkout_is_made_again() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_left_alone() {
+fn foreign_folder_is_not_used() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -101,7 +101,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn setup_runs_in_the_checkout_and_what_it_leaves_is_no_work() {
+fn setup_runs_in_the_checkout_and_its_files_are_not_work() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -118,7 +118,7 @@ fn setup_runs_in_the_checkout_and_what_it_leaves_is_no_work() {
 }
 
 #[test]
-fn a_failing_setup_is_reported_with_its_output_and_leaves_nothing() {
+fn failed_setup_is_reported_with_output_and_leaves_nothing() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -136,7 +136,7 @@ fn a_failing_setup_is_reported_with_its_output_and_leaves_nothing() {
 }
 
 #[test]
-fn a_commit_that_is_not_in_the_vault_is_a_failed_checkout() {
+fn checkout_of_an_unknown_commit_fails() {
     let lab = Lab::new();
     let vault = lab.vault();
     let start = pitcrew_model::CommitId("1".repeat(40));
@@ -148,7 +148,7 @@ fn a_commit_that_is_not_in_the_vault_is_a_failed_checkout() {
 }
 
 #[test]
-fn a_cancelled_operation_is_interrupted() {
+fn cancelled_operation_is_interrupted() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -164,9 +164,9 @@ fn a_cancelled_operation_is_interrupted() {
     assert_eq!(failure, Failure::Interrupted);
 }
 
-/// The user's own clean-up in the middle takes nothing from us.
+/// The user's own garbage collection removes nothing from the vault.
 #[test]
-fn the_users_gc_does_not_break_a_checkout() {
+fn users_gc_does_not_break_a_checkout() {
     let lab = Lab::new();
     lab.git(&["checkout", "--quiet", "-b", "doomed"]);
     lab.write("doomed.txt", "doomed\n");
@@ -186,9 +186,9 @@ fn the_users_gc_does_not_break_a_checkout() {
     assert_eq!(read(&second.join("doomed.txt")), "doomed\n");
 }
 
-/// S1-004, S1-036: a sub-task is known by its own name, in the folder and on the branch too.
+/// S1-004, S1-036: the folder and the branch of a sub-task use its name.
 #[test]
-fn the_checkout_of_a_sub_task_is_named_after_it() {
+fn sub_task_checkout_is_named_after_the_sub_task() {
     let lab = Lab::new();
     let vault = lab.vault();
     let start = lab.plan(&vault).start;
@@ -200,9 +200,9 @@ fn the_checkout_of_a_sub_task_is_named_after_it() {
     assert_eq!(branch, "refs/heads/pitcrew/plan-1/subtask-1-work/a1");
 }
 
-/// A file of a checkout may have any mode: what keeps others out is the folder above.
+/// A file of a checkout may have any mode, so the folder above keeps other users out.
 #[test]
-fn only_the_user_can_enter_the_folder_of_all_checkouts() {
+fn checkouts_folder_is_accessible_only_by_the_user() {
     let lab = Lab::new();
     let folder = lab.user.parent().unwrap().join(".worktrees/shop");
     let mode = || folder.metadata().unwrap().permissions().mode() & 0o7777;
@@ -210,7 +210,7 @@ fn only_the_user_can_enter_the_folder_of_all_checkouts() {
     let base = lab.plan(&vault);
     lab.checkout(&vault, &attempt(1), &base.start);
     assert_eq!(mode(), 0o700);
-    // As an earlier version made it.
+    // The mode that an earlier version used.
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     drop(vault);
     let vault = lab.vault();
@@ -220,9 +220,9 @@ fn only_the_user_can_enter_the_folder_of_all_checkouts() {
     assert_eq!(mode(), 0o700);
 }
 
-/// Setup runs code of the repository, in a box. What it leaves must not lead us out of there.
+/// Setup runs code of the repository, in a box. Links that it leaves must not be followed outside.
 #[test]
-fn a_link_that_setup_made_is_not_written_through() {
+fn link_made_by_setup_is_not_followed() {
     for script in [
         "ln -sf '{outside}' .git/info/exclude",
         "rm -r .git/info && ln -s '{folder}' .git/info",

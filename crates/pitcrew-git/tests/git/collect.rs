@@ -4,7 +4,7 @@ use pitcrew_model::{AttemptId, Failure, FileChange, RefusalKind, RepoPath, Zone,
 use std::{fs, os::unix::fs::symlink};
 
 #[test]
-fn what_an_agent_left_uncommitted_is_committed_and_counted() {
+fn uncommitted_work_is_committed_and_counted() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -28,7 +28,7 @@ fn what_an_agent_left_uncommitted_is_committed_and_counted() {
 }
 
 #[test]
-fn nothing_changed_is_the_start_with_no_files() {
+fn unchanged_checkout_is_collected_as_the_start() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -38,7 +38,7 @@ fn nothing_changed_is_the_start_with_no_files() {
 }
 
 #[test]
-fn the_agents_own_commits_are_kept_below_what_it_left() {
+fn agents_commits_are_kept_below_uncommitted_work() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -57,7 +57,7 @@ fn the_agents_own_commits_are_kept_below_what_it_left() {
 }
 
 #[test]
-fn what_is_outside_the_zone_is_refused_by_path() {
+fn paths_outside_the_zone_are_refused_by_name() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -79,9 +79,9 @@ fn what_is_outside_the_zone_is_refused_by_path() {
     );
 }
 
-/// Whatever the region and the shared paths say.
+/// A denied path is refused even if the region or the shared paths include it.
 #[test]
-fn what_is_denied_is_refused_inside_the_region_too() {
+fn denied_paths_are_refused_inside_the_region() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -103,7 +103,7 @@ fn what_is_denied_is_refused_inside_the_region_too() {
 }
 
 #[test]
-fn a_commit_in_between_is_judged_too() {
+fn intermediate_commits_are_judged() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -118,7 +118,7 @@ fn a_commit_in_between_is_judged_too() {
 }
 
 #[test]
-fn what_an_earlier_attempt_left_is_judged_against_the_base() {
+fn work_of_an_earlier_attempt_is_judged_against_the_base() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -140,7 +140,7 @@ fn what_an_earlier_attempt_left_is_judged_against_the_base() {
 }
 
 #[test]
-fn files_that_make_others_execute_need_a_region_that_names_them() {
+fn executing_files_need_a_region_that_names_them() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -155,9 +155,9 @@ fn files_that_make_others_execute_need_a_region_that_names_them() {
     assert_eq!(work.files_count, 2);
 }
 
-/// What a program of tomorrow reads has a dot, or is named by its backend.
+/// The files of future programs begin with a dot or are named by their backend.
 #[test]
-fn files_that_configure_programs_need_a_region_that_names_them() {
+fn configuration_files_need_a_region_that_names_them() {
     let lab = Lab::new();
     let backend = ("opencode".to_owned(), vec!["OpenCode.json".to_owned()]);
     let vault = lab.vault().guarding([backend]);
@@ -188,7 +188,7 @@ fn files_that_configure_programs_need_a_region_that_names_them() {
     let line = "core/opencode.json: a file that makes other programs execute code (`opencode.json` configures \
                 opencode; a task whose `region` names `core/opencode.json` may change it)";
     assert!(detail.contains(line), "{detail}");
-    // Each rule names what has to be named.
+    // Each rule names the path that the region has to name.
     let rules = refusals.iter().filter_map(|it| it.rule.as_deref());
     let mut region: Vec<&str> = rules.filter_map(|it| it.split('`').nth(5)).collect();
     region.push(".");
@@ -197,7 +197,7 @@ fn files_that_configure_programs_need_a_region_that_names_them() {
 }
 
 #[test]
-fn a_denied_path_holds_in_any_case() {
+fn denied_path_applies_in_any_letter_case() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -215,7 +215,7 @@ fn a_denied_path_holds_in_any_case() {
 }
 
 #[test]
-fn links_that_leave_and_large_files_are_refused() {
+fn links_out_of_the_tree_and_large_files_are_refused() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -237,7 +237,7 @@ fn links_that_leave_and_large_files_are_refused() {
 }
 
 #[test]
-fn a_missing_checkout_is_reported() {
+fn missing_checkout_is_reported() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -248,7 +248,7 @@ fn a_missing_checkout_is_reported() {
 }
 
 #[test]
-fn a_live_checkout_can_be_looked_at() {
+fn live_checkout_can_be_compared() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);

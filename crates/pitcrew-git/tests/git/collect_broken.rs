@@ -1,4 +1,4 @@
-//! An agent may do anything to its checkout. Its work is judged or saved all the same.
+//! An agent may do anything to its checkout. Its work is judged or saved in any case.
 
 use crate::lab::{Lab, attempt, make_executable, read, refusals, tree_of, write};
 use pitcrew_git::Removal;
@@ -53,14 +53,14 @@ impl Scene {
 }
 
 #[test]
-fn the_git_folder_is_deleted() {
+fn deleted_git_folder_does_not_lose_work() {
     let scene = scene();
     fs::remove_dir_all(scene.path.join(".git")).unwrap();
     scene.assert_one_file();
 }
 
 #[test]
-fn the_git_folder_is_a_repository_of_its_own() {
+fn replaced_git_folder_does_not_lose_work() {
     let scene = scene();
     fs::remove_dir_all(scene.path.join(".git")).unwrap();
     scene.git(&["init", "--quiet"]);
@@ -70,7 +70,7 @@ fn the_git_folder_is_a_repository_of_its_own() {
 }
 
 #[test]
-fn the_git_folder_points_to_the_users() {
+fn git_folder_that_points_to_the_users_does_not_lose_work() {
     let scene = scene();
     fs::remove_dir_all(scene.path.join(".git")).unwrap();
     let users = scene.lab.user.join(".git");
@@ -81,7 +81,7 @@ fn the_git_folder_points_to_the_users() {
 }
 
 #[test]
-fn the_settings_index_and_head_are_garbage() {
+fn invalid_settings_index_and_head_do_not_lose_work() {
     for file in ["config", "HEAD", "index"] {
         let scene = scene();
         write(&scene.path.join(".git").join(file), "\0garbage[[[\n");
@@ -90,7 +90,7 @@ fn the_settings_index_and_head_are_garbage() {
 }
 
 #[test]
-fn the_history_is_rebased_below_the_start() {
+fn history_rebased_below_the_start_does_not_lose_work() {
     let scene = scene();
     scene.git(&["checkout", "--quiet", "--orphan", "other"]);
     scene.git(&["add", "."]);
@@ -99,7 +99,7 @@ fn the_history_is_rebased_below_the_start() {
 }
 
 #[test]
-fn objects_of_the_agents_commits_are_missing() {
+fn missing_objects_of_agent_commits_do_not_lose_work() {
     let scene = scene();
     scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
     let blob = scene.git(&["rev-parse", "HEAD:core/lib.rs"]);
@@ -109,14 +109,14 @@ fn objects_of_the_agents_commits_are_missing() {
 }
 
 #[test]
-fn files_are_hidden_from_the_agents_own_git() {
+fn files_hidden_from_the_agents_git_are_collected() {
     let scene = scene();
     scene.git(&["update-index", "--assume-unchanged", "core/lib.rs"]);
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
     scene.assert_one_file();
 }
 
-/// Hooks, filters and monitors of the agent's git folder are not run by us.
+/// Hooks, filters and monitors in the agent's git folder are not run.
 #[test]
 fn traps_in_the_git_folder_do_not_spring() {
     let scene = scene();
@@ -152,7 +152,7 @@ fn traps_in_the_git_folder_do_not_spring() {
 }
 
 #[test]
-fn nested_repositories_are_refused_and_yet_saved() {
+fn nested_repositories_are_refused_but_saved() {
     let scene = scene();
     let all = ["core/with", "core/without", "core/with/deeper", "core/with/fresh"];
     for name in all {
@@ -179,14 +179,14 @@ fn nested_repositories_are_refused_and_yet_saved() {
 }
 
 #[test]
-fn a_checkout_that_was_never_made_has_nothing_to_save() {
+fn checkout_that_was_never_made_has_nothing_to_save() {
     let Scene { lab, vault, .. } = scene();
     let order = pitcrew_git::SaveWork { name: attempt(7), path: None };
     assert_eq!(vault.save(&order, &lab.policy, &lab.cancel).unwrap(), None);
 }
 
 #[test]
-fn a_checkout_that_is_gone_is_what_was_saved_last() {
+fn missing_checkout_returns_the_last_saved_state() {
     let Scene { lab, vault, path, .. } = scene();
     let saved = lab.save(&vault, &attempt(1), &path);
     assert!(saved.is_some());
@@ -204,7 +204,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Ends the work of a git that waits, long before it would end by itself.
+/// Stops a git that waits on a pipe long before its timeout.
 fn without_waiting(scene: &Scene, work: impl FnOnce()) {
     let (done, is_done) = mpsc::channel::<()>();
     let cancel = scene.lab.cancel.clone();
@@ -218,9 +218,9 @@ fn without_waiting(scene: &Scene, work: impl FnOnce()) {
     guard.join().unwrap();
 }
 
-/// Where a git would open them: as files of its own and of nested repositories, and as rules.
+/// There are pipes at paths that git opens: in git folders, as rule files, and in the tree.
 #[test]
-fn no_git_waits_for_a_pipe() {
+fn no_git_blocks_on_a_pipe() {
     for pipe in [
         ".git/HEAD",
         ".git/config",
@@ -251,9 +251,9 @@ fn no_git_waits_for_a_pipe() {
     }
 }
 
-/// The files of a nested repository may be anywhere, and the agent's own objects too.
+/// The files of a nested repository may be anywhere, and so may the agent's own objects.
 #[test]
-fn no_git_waits_for_a_pipe_that_something_leads_to() {
+fn no_git_blocks_on_a_pipe_reached_indirectly() {
     let scene = scene();
     scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
     make_pipe(&scene.path.join("core/elsewhere/HEAD"));
@@ -274,7 +274,7 @@ fn no_git_waits_for_a_pipe_that_something_leads_to() {
 }
 
 #[test]
-fn a_git_folder_that_leads_elsewhere_is_kept_for_a_person() {
+fn git_folder_that_points_elsewhere_is_kept_for_a_person() {
     let scene = scene();
     scene.git(&["branch", "more"]);
     symlink("/dev/zero", scene.path.join(".git/packed-refs")).unwrap();
@@ -307,9 +307,9 @@ fn unreadable_files_are_collected() {
     assert_eq!(removed.unwrap(), Removal::Removed);
 }
 
-/// Such as a file that a container has left. Only root can give a file to another user.
+/// A file like one that a container has left. Only root can give a file to another user.
 #[test]
-fn what_cannot_be_read_is_named_and_kept() {
+fn unreadable_paths_are_named_and_kept() {
     let scene = scene();
     let theirs = scene.path.join("core/theirs");
     write(&theirs, "theirs\n");
@@ -330,7 +330,7 @@ fn what_cannot_be_read_is_named_and_kept() {
 }
 
 #[test]
-fn no_collected_file_runs_as_its_owner_or_group() {
+fn collected_files_have_no_setuid_or_setgid_bits() {
     let scene = scene();
     let files = [("core/run.sh", 0o4755), ("core/deep/run.sh", 0o6755), ("core/lib.rs", 0o2644)];
     let mode = |name: &str| scene.path.join(name).metadata().unwrap().permissions().mode() & 0o7777;
@@ -345,7 +345,7 @@ fn no_collected_file_runs_as_its_owner_or_group() {
     for (name, before) in files {
         assert_eq!(mode(name), before & 0o777, "{name}");
     }
-    // A snapshot of a worker at work drops them too.
+    // A snapshot of a running worker drops these bits too.
     set_mode(&scene.path.join("core/run.sh"), 0o4755);
     let order = pitcrew_git::LiveCheckout {
         attempt: attempt(1).attempt,
@@ -356,9 +356,9 @@ fn no_collected_file_runs_as_its_owner_or_group() {
     assert_eq!(mode("core/run.sh"), 0o755);
 }
 
-/// Its name cannot be put into git's complaint in one line.
+/// The name of the repository contains a newline, so git's error message has several lines.
 #[test]
-fn a_nested_repository_that_cannot_be_saved_is_kept() {
+fn nested_repository_that_cannot_be_saved_is_kept() {
     let scene = scene();
     let inner = scene.path.join("core/two\nlines");
     write(&inner.join("file.txt"), "inner\n");
@@ -370,7 +370,7 @@ fn a_nested_repository_that_cannot_be_saved_is_kept() {
     assert_eq!(read(&inner.join("file.txt")), "inner\n");
 }
 
-/// Makes the agent's git folder lead elsewhere or lie about its history.
+/// Makes the agent's git folder point to another place or change its history.
 type Redirect = fn(&Scene, &Path);
 
 const REDIRECTS: [(&str, Redirect); 9] = [
@@ -420,7 +420,7 @@ const REDIRECTS: [(&str, Redirect); 9] = [
         scene.git(&["config", "remote.origin.url", git.to_str().unwrap()]);
         scene.git(&["config", "remote.origin.promisor", "true"]);
         scene.git(&["config", "remote.origin.uploadpack", program.to_str().unwrap()]);
-        // An object that is missing is asked for.
+        // Git would try to fetch a missing object from a promisor remote.
         scene.git(&["commit", "--quiet", "--all", "-m", "first"]);
         let blob = scene.git(&["rev-parse", "HEAD:core/lib.rs"]);
         scene.git(&["branch", "other"]);
@@ -429,7 +429,7 @@ const REDIRECTS: [(&str, Redirect); 9] = [
 ];
 
 #[test]
-fn a_git_folder_that_lies_changes_neither_the_work_nor_the_users_repository() {
+fn manipulated_git_folder_affects_neither_work_nor_user() {
     for (name, redirect) in REDIRECTS {
         let scene = scene();
         redirect(&scene, &scene.path.join(".git"));

@@ -1,6 +1,5 @@
-//! Work that must not be integrated, in whatever tier its agent ran. Plain git accepts all of it,
-//! or the test would prove nothing; the gate refuses it and names the path, which the orchestrator
-//! records.
+//! Work that must not be integrated, in any tier. The tests first show that plain git accepts all
+//! of it. The gate refuses it and names the path, which the orchestrator records.
 
 use crate::{
     evil_trees,
@@ -10,7 +9,7 @@ use pitcrew_model::RefusalKind;
 use pitcrew_process::{Cancel, Policy, Run, run_confined};
 use pitcrew_testkit::escape_stopped;
 
-/// What an agent with the region `core` leaves behind, and why it is refused.
+/// The work of an agent with the region `core`, and why it is refused.
 const WORK: &[(&str, &str, RefusalKind)] = &[
     ("change a file of another region", "echo x > api/lib.rs", RefusalKind::OutsideZone),
     ("remove a file of another region", "git rm -q api/lib.rs", RefusalKind::OutsideZone),
@@ -57,7 +56,7 @@ const INNER: &str = "git init -q core/r && cd core/r && echo x > f && git add f 
     git -c user.name=a -c user.email=a@b commit -qm in && cd ../.. && git add core/r 2> /dev/null";
 
 #[test]
-fn the_gate_refuses_what_shall_not_be_integrated() {
+fn gate_refuses_forbidden_work() {
     for (name, script, kind) in WORK {
         let lab = Lab::new();
         let vault = lab.vault();
@@ -78,7 +77,7 @@ fn the_gate_refuses_what_shall_not_be_integrated() {
 }
 
 #[test]
-fn the_gate_refuses_trees_that_no_honest_git_makes() {
+fn gate_refuses_malformed_trees() {
     for (name, mode, file, kind) in [
         ("hide a git folder as .GIT", "40000", ".GIT", RefusalKind::GitDir),
         ("hide a git folder as git~1", "40000", "git~1", RefusalKind::GitDir),

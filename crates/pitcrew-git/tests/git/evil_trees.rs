@@ -1,4 +1,4 @@
-//! Trees that no ordinary git creates. fsck does not refuse all of them, so the gate must.
+//! Trees that no ordinary git creates. fsck does not reject all of them, so the gate must.
 
 use crate::lab::{Lab, attempt, refusals};
 use pitcrew_git::Vault;
@@ -17,7 +17,7 @@ fn scene() -> Scene {
     scene_of(|_| {})
 }
 
-/// The same with more in the user's repository.
+/// The same with additional files in the user's repository.
 fn scene_of(prepare: impl FnOnce(&Lab)) -> Scene {
     let lab = Lab::new();
     prepare(&lab);
@@ -37,7 +37,7 @@ impl Scene {
         String::from_utf8(finished.stdout).unwrap().trim().to_owned()
     }
 
-    /// A tree object of exactly these bytes.
+    /// A tree object with exactly these bytes.
     fn tree(&self, entries: &[(&str, &str, &str)]) -> String {
         let mut content = Vec::new();
         for (mode, name, object) in entries {
@@ -49,7 +49,7 @@ impl Scene {
         self.hash("tree", content)
     }
 
-    /// The agent's branch at a commit of that tree; its working tree stays as it was.
+    /// Sets the agent's branch to a commit of that tree. Its working tree is unchanged.
     fn commit(&self, tree: &str) {
         let commit = self
             .lab
@@ -72,7 +72,7 @@ impl Scene {
     }
 }
 
-/// A tree with one entry of this mode and name is refused.
+/// Asserts that a tree with one entry of this mode and name is refused.
 #[track_caller]
 pub fn try_entry(mode: &str, name: &str, kind: RefusalKind) {
     let scene = scene();
@@ -82,7 +82,7 @@ pub fn try_entry(mode: &str, name: &str, kind: RefusalKind) {
 }
 
 #[test]
-fn git_folders_in_every_disguise() {
+fn git_folders_in_every_disguise_are_refused() {
     for name in [".git", ".GIT", "git~1", ".git ", ".g\u{200c}it"] {
         let scene = scene();
         let inner = scene.tree(&[("100644", "config", &scene.blob)]);
@@ -92,7 +92,7 @@ fn git_folders_in_every_disguise() {
 }
 
 #[test]
-fn names_that_climb_or_lie() {
+fn misleading_and_climbing_names_are_refused() {
     let long = "a".repeat(256);
     for name in ["..", ".", "a/b", "a\\b", "new\nline", "a\u{202e}txt.exe", &long] {
         let scene = scene();
@@ -102,7 +102,7 @@ fn names_that_climb_or_lie() {
 }
 
 #[test]
-fn duplicate_and_unsorted_entries() {
+fn duplicate_and_unsorted_entries_are_refused() {
     let scene = scene();
     let blob = &scene.blob;
     let tree = scene.tree(&[("100644", "a", blob), ("100755", "a", blob)]);
@@ -112,7 +112,7 @@ fn duplicate_and_unsorted_entries() {
 }
 
 #[test]
-fn odd_modes() {
+fn odd_modes_are_refused() {
     for mode in ["100664", "0100644", "100600"] {
         let scene = scene();
         let tree = scene.tree(&[(mode, "a", &scene.blob)]);
@@ -121,7 +121,7 @@ fn odd_modes() {
 }
 
 #[test]
-fn links_repositories_and_attributes() {
+fn links_repositories_and_attributes_are_refused() {
     let scene = scene();
     let out = scene.hash("blob", b"../../outside".to_vec());
     scene.assert_refused(&scene.tree(&[("120000", "link", &out)]), RefusalKind::SymlinkLeaves);
@@ -137,7 +137,7 @@ fn links_repositories_and_attributes() {
 }
 
 #[test]
-fn a_missing_object_costs_the_commits_but_not_the_work() {
+fn missing_object_loses_the_commits_but_not_the_work() {
     let scene = scene();
     let nowhere = "1234567890123456789012345678901234567890";
     scene.commit(&scene.tree(&[("100644", "a", nowhere)]));
@@ -148,14 +148,14 @@ fn a_missing_object_costs_the_commits_but_not_the_work() {
 }
 
 #[test]
-fn a_small_object_that_unpacks_to_a_large_one() {
+fn small_object_that_unpacks_to_a_large_one_is_refused() {
     let scene = scene();
     let bomb = scene.hash("blob", vec![0; 21 * 1_024 * 1_024]);
     scene.assert_refused(&scene.tree(&[("100644", "bomb", &bomb)]), RefusalKind::TooLarge);
 }
 
 #[test]
-fn more_files_than_an_attempt_may_change() {
+fn too_many_changed_files_are_refused() {
     let scene = scene();
     let names: Vec<String> = (0..=20_000).map(|it| format!("{it:05}")).collect();
     let entries: Vec<_> =
@@ -163,7 +163,7 @@ fn more_files_than_an_attempt_may_change() {
     scene.assert_refused(&scene.tree(&entries), RefusalKind::TooMany);
 }
 
-/// A tree of a thousand entries that all name this object.
+/// A tree with a thousand entries for this object.
 fn thousand(scene: &Scene, mode: &str, object: &str) -> String {
     let names: Vec<String> = (0..1_000).map(|it| format!("{it:03}")).collect();
     let entries: Vec<_> = names.iter().map(|it| (mode, it.as_str(), object)).collect();
@@ -171,20 +171,20 @@ fn thousand(scene: &Scene, mode: &str, object: &str) -> String {
 }
 
 #[test]
-fn three_trees_that_make_a_thousand_million_paths() {
+fn three_trees_with_a_billion_paths_are_refused() {
     let scene = scene();
     let mut tree = thousand(&scene, "100644", &scene.blob);
     for _ in 0..2 {
         tree = thousand(&scene, "40000", &tree);
     }
     let refused = scene.assert_refused(&tree, RefusalKind::TooMany);
-    // It was counted: git did not walk it until its memory was used up.
+    // The paths were counted before git could run out of memory by walking them.
     assert!(refused.iter().all(|it| it.0.starts_with("commit ")), "{refused:?}");
 }
 
-/// What the user has may be named as often as what is new; git's memory ends that.
+/// A folder of the base counts as one path each time, so git's memory limit has to stop the walk.
 #[test]
-fn a_folder_of_the_user_that_is_named_a_million_times() {
+fn users_folder_named_a_million_times_is_refused() {
     let scene = scene_of(|lab| {
         for number in 0..1_000 {
             lab.write(&format!("many/{number}.txt"), "one of many\n");
@@ -197,7 +197,7 @@ fn a_folder_of_the_user_that_is_named_a_million_times() {
 }
 
 #[test]
-fn more_commits_than_an_attempt_may_make() {
+fn too_many_commits_are_refused() {
     let scene = scene();
     let Scene { lab, vault, base, path, .. } = &scene;
     let branch = "refs/heads/pitcrew/plan-1/task-1-work/a1";
@@ -219,7 +219,8 @@ fn other_work_of_the_vault_cannot_be_smuggled_in() {
     std::fs::write(other.join("api/evil.rs"), "evil\n").unwrap();
     let saved = lab.save(vault, &attempt(2), &other).expect("saved");
     assert!(!lab.try_git(path, &["cat-file", "-e", &saved.0], "").success(), "it is not borrowed");
-    // An agent that knows a name can still write it down: as a head, and as the tree of a commit.
+    // An agent that knows the name of an object can still use it: as a head, and as the tree of a
+    // commit.
     let tree = lab.vault_git(vault, &["rev-parse", &format!("{saved}^{{tree}}")]);
     let commit = format!(
         "tree {tree}\nparent {}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n",

@@ -1,4 +1,4 @@
-//! A hermetic home with a repository in it, and a vault beside it.
+//! A temporary home with a repository and a vault beside it.
 
 use pitcrew_git::{
     AttemptName, Checkout, CheckoutKind, CollectWork, Git, LandPlan, Layout, PrepareCheckout,
@@ -27,7 +27,7 @@ pub struct Lab {
     pub policy: Policy,
 }
 
-/// What git may do in a tree of an agent's: as little as possible.
+/// The access that git has in an agent's tree: as little as possible.
 fn policy(home: String, vault: &Path) -> Policy {
     let path = std::env::var("PATH").expect("a PATH");
     let environment = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), path)]);
@@ -45,7 +45,7 @@ fn policy(home: String, vault: &Path) -> Policy {
         .reading(vault.with_file_name("base.git/modules"))
 }
 
-/// Cargo builds the examples of a crate with its tests.
+/// Cargo builds the examples of a crate together with its tests.
 fn launcher() -> PathBuf {
     let tests = std::env::current_exe().expect("the test itself");
     let program = tests.ancestors().nth(2).expect("Cargo's folders").join("examples/git_box");
@@ -98,7 +98,7 @@ impl Lab {
         CommitId(self.git(&["rev-parse", "--verify", name]))
     }
 
-    /// git as the user, in their repository.
+    /// Runs git as the user in their repository.
     pub fn git(&self, args: &[&str]) -> String {
         self.git_in(&self.user, args)
     }
@@ -130,7 +130,7 @@ impl Lab {
         run_trusted(run, &self.cancel).expect("git starts")
     }
 
-    /// git in the vault.
+    /// Runs git in the vault.
     pub fn vault_git(&self, vault: &Vault, args: &[&str]) -> String {
         self.git_in(&vault.layout().vault, args)
     }
@@ -161,7 +161,7 @@ impl Lab {
         vault.prepare_checkout(&order, &self.policy, &self.cancel, &|_| {}).expect("a checkout")
     }
 
-    /// Collects with the zone of `region`; empty = everything.
+    /// Collects with `region` as the zone. An empty region allows everything.
     pub fn collect(
         &self,
         vault: &Vault,
@@ -179,9 +179,8 @@ impl Lab {
         vault.save(&order, &self.policy, &self.cancel).expect("saved")
     }
 
-    /// Runs one task that edits with `edit`, up to integration. Returns the new head.
-    /// A checkout of the first attempt, and two states of its work: the second with a file more, one
-    /// less and one changed.
+    /// A checkout of the first attempt, and two states of its work. In the second state, one file
+    /// is added, one removed and one changed.
     pub fn two_states(&self, vault: &Vault) -> (PathBuf, [CommitId; 2]) {
         let (name, base) = (attempt(1), self.plan(vault));
         let path = self.checkout(vault, &name, &base.start).path;
@@ -256,7 +255,7 @@ pub fn land_order(base: &PlanBase, head: &CommitId) -> LandPlan {
         tasks: Vec::new(),
     }
 }
-/// The order to land tasks that were integrated as these heads, one after the other.
+/// The order to land tasks that were integrated as these heads, in this sequence.
 pub fn land_tasks(base: &PlanBase, heads: &[&CommitId]) -> LandPlan {
     let mut onto = &base.start;
     let mut tasks = Vec::new();
@@ -302,7 +301,7 @@ pub fn make_executable(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// Everything in a folder, `.git` left out: path, mode and content.
+/// Everything in a folder except `.git`: path, mode and content.
 pub fn tree_of(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut tree = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -329,7 +328,7 @@ pub fn tree_of(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     tree
 }
 
-/// The same by the paths below the folder.
+/// The same, with paths relative to the folder.
 pub fn below(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let name = |it: PathBuf| it.strip_prefix(root).expect("it is below").to_owned();
     tree_of(root).into_iter().map(|(path, file)| (name(path), file)).collect()

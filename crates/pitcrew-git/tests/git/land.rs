@@ -7,9 +7,10 @@ fn base(branch: &str) -> LandedAt {
     LandedAt::Base { branch: branch.into() }
 }
 
-/// One commit for each task below one merge, by the user; what the agents committed stays behind.
+/// The user commits one merge with one commit for each task below it. The agents' own commits are
+/// not included.
 #[test]
-fn a_clean_branch_is_fast_forwarded_to_one_merge() {
+fn clean_branch_is_fast_forwarded_to_one_merge() {
     let lab = Lab::new();
     lab.git(&["config", "user.name", "Grace"]);
     lab.git(&["config", "user.email", "grace@example.org"]);
@@ -48,7 +49,7 @@ fn a_clean_branch_is_fast_forwarded_to_one_merge() {
 }
 
 #[test]
-fn a_squashed_landing_is_one_commit_with_the_message_of_the_person() {
+fn squashed_landing_is_one_commit_with_the_given_message() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -65,7 +66,7 @@ fn a_squashed_landing_is_one_commit_with_the_message_of_the_person() {
 }
 
 #[test]
-fn a_linear_landing_puts_tasks_on_top_of_what_the_branch_has_become() {
+fn linear_landing_puts_tasks_on_top_of_the_moved_branch() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -89,7 +90,7 @@ fn a_linear_landing_puts_tasks_on_top_of_what_the_branch_has_become() {
 }
 
 #[test]
-fn a_branch_that_is_not_checked_out_is_moved() {
+fn branch_that_is_not_checked_out_is_moved() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -104,7 +105,7 @@ fn a_branch_that_is_not_checked_out_is_moved() {
 }
 
 #[test]
-fn a_diverged_branch_is_merged_and_checked_again() {
+fn diverged_branch_is_merged_and_checked_again() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -126,7 +127,7 @@ fn a_diverged_branch_is_merged_and_checked_again() {
 }
 
 #[test]
-fn a_conflict_leaves_everything_as_it_was() {
+fn conflict_changes_nothing() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -141,7 +142,7 @@ fn a_conflict_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_linked_worktree_that_is_clean_is_fast_forwarded() {
+fn clean_linked_worktree_is_fast_forwarded() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -155,9 +156,9 @@ fn a_linked_worktree_that_is_clean_is_fast_forwarded() {
     assert_eq!(lab.git_in(&linked, &["status", "--porcelain"]), "");
 }
 
-/// What the user had not committed when the plan started is not committed by us, ever.
+/// The user's uncommitted changes at the start of the plan are never committed.
 #[test]
-fn the_users_uncommitted_work_is_no_part_of_what_lands() {
+fn users_uncommitted_work_does_not_land() {
     let lab = Lab::new();
     lab.write("core/lib.rs", "pub fn core() {}\n// dirty\n");
     lab.write("untracked.txt", "untracked\n");
@@ -181,7 +182,7 @@ fn the_users_uncommitted_work_is_no_part_of_what_lands() {
 }
 
 #[test]
-fn a_plan_that_changed_nothing_lands_as_nothing() {
+fn plan_without_changes_lands_nothing() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -190,7 +191,7 @@ fn a_plan_that_changed_nothing_lands_as_nothing() {
 }
 
 #[test]
-fn a_second_landing_adds_what_came_since() {
+fn second_landing_adds_only_later_work() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -207,7 +208,7 @@ fn a_second_landing_adds_what_came_since() {
 }
 
 #[test]
-fn a_landing_that_died_before_the_branch_moved_is_finished() {
+fn interrupted_landing_is_finished() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);

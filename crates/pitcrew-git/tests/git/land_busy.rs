@@ -1,5 +1,5 @@
-//! Landing where the user is in the middle of something: it is left alone, and the result is at a
-//! branch of its own.
+//! Landings during a user's own git operation: it is left unchanged, and the result is at a
+//! separate branch.
 
 use crate::lab::{Lab, land_order, tree_of, write};
 use pitcrew_git::Vault;
@@ -26,7 +26,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Lands, and proves that nothing of the user's changed but one new branch.
+    /// Lands, and asserts that the only change for the user is one new branch.
     #[track_caller]
     fn assert_side(&self, words: &str) {
         let Self { lab, vault, plan, head } = self;
@@ -48,21 +48,21 @@ impl Scene {
 }
 
 #[test]
-fn a_dirty_tree_that_overlaps() {
+fn overlapping_dirty_tree_lands_on_a_side_branch() {
     let scene = scene();
     scene.lab.write("README.md", "# dirty\n");
     scene.assert_side("uncommitted changes");
 }
 
 #[test]
-fn a_dirty_tree_that_does_not_overlap() {
+fn dirty_tree_without_overlap_lands_on_a_side_branch() {
     let scene = scene();
     scene.lab.write("api/lib.rs", "dirty\n");
     scene.assert_side("uncommitted changes");
 }
 
 #[test]
-fn a_staged_change() {
+fn staged_change_lands_on_a_side_branch() {
     let scene = scene();
     scene.lab.write("new.txt", "staged\n");
     scene.lab.git(&["add", "new.txt"]);
@@ -70,14 +70,14 @@ fn a_staged_change() {
 }
 
 #[test]
-fn an_untracked_file_in_the_way() {
+fn untracked_file_in_the_way_lands_on_a_side_branch() {
     let scene = scene();
     scene.lab.write("core/a", "mine\n");
     scene.assert_side("core/a");
 }
 
 #[test]
-fn an_ignored_file_in_the_way() {
+fn ignored_file_in_the_way_lands_on_a_side_branch() {
     let scene = scene();
     fs::write(scene.lab.user.join(".git/info/exclude"), "a\n").unwrap();
     scene.lab.write("core/a", "precious and ignored\n");
@@ -85,14 +85,14 @@ fn an_ignored_file_in_the_way() {
 }
 
 #[test]
-fn a_locked_index() {
+fn locked_index_lands_on_a_side_branch() {
     let scene = scene();
     fs::write(scene.lab.user.join(".git/index.lock"), "").unwrap();
     scene.assert_side("index.lock");
 }
 
 #[test]
-fn a_merge_in_progress() {
+fn merge_in_progress_lands_on_a_side_branch() {
     let scene = scene();
     let lab = &scene.lab;
     lab.git(&["checkout", "--quiet", "-b", "other"]);
@@ -104,7 +104,7 @@ fn a_merge_in_progress() {
 }
 
 #[test]
-fn a_rebase_in_progress() {
+fn rebase_in_progress_lands_on_a_side_branch() {
     let scene = scene();
     let lab = &scene.lab;
     lab.git(&["checkout", "--quiet", "-b", "other"]);
@@ -118,7 +118,7 @@ fn a_rebase_in_progress() {
 }
 
 #[test]
-fn a_plan_that_started_detached() {
+fn detached_start_lands_on_a_side_branch() {
     let lab = Lab::new();
     lab.git(&["checkout", "--quiet", "--detach"]);
     let vault = lab.vault();
@@ -128,7 +128,7 @@ fn a_plan_that_started_detached() {
 }
 
 #[test]
-fn a_branch_that_is_gone() {
+fn missing_branch_lands_on_a_side_branch() {
     let scene = scene();
     let Scene { lab, vault, plan, head } = &scene;
     lab.git(&["checkout", "--quiet", "-b", "other"]);
@@ -138,7 +138,7 @@ fn a_branch_that_is_gone() {
 }
 
 #[test]
-fn a_side_branch_of_somebody_else_is_left_alone() {
+fn existing_side_branch_is_not_changed() {
     let scene = scene();
     let Scene { lab, vault, plan, head } = &scene;
     lab.git(&["branch", "pitcrew/plan-1-shop"]);

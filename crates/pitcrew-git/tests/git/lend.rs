@@ -1,4 +1,4 @@
-//! Checkouts that sub-tasks read in.
+//! Checkouts that reading sub-tasks share.
 
 use crate::lab::{Lab, attempt, read, tree_of, write};
 use pitcrew_git::{LendCheckout, Vault};
@@ -42,7 +42,7 @@ impl Scene {
         self.present.borrow_mut().remove(&AttemptId(reader));
     }
 
-    /// The folder is the state, to git and to the eye.
+    /// Asserts that the folder equals the state, both for git and on disk.
     fn assert_is(&self, path: &PathBuf, start: &CommitId) {
         assert_eq!(self.lab.git_in(path, &["rev-parse", "HEAD"]), start.0);
         let status = ["status", "--porcelain", "--ignored", "--untracked-files=all"];
@@ -58,9 +58,9 @@ impl Scene {
     }
 }
 
-/// What a reader wrote is undone when it leaves, and not only when the next one waits for it.
+/// A reader's changes are undone when it leaves, and not only when the next reader waits.
 #[test]
-fn a_checkout_that_its_last_reader_left_is_ready_for_the_next() {
+fn checkout_is_reset_when_its_last_reader_leaves() {
     let scene = scene();
     let leave = |reader: u64| {
         scene.leave(reader);
@@ -77,7 +77,7 @@ fn a_checkout_that_its_last_reader_left_is_ready_for_the_next() {
     leave(12);
     assert!(!path.join("junk").exists());
     assert_ne!(read(&path.join("core/lib.rs")), "by a reader\n");
-    // It is not checked again: a change made now is not attributed to a reader.
+    // The folder is not checked again, because a change made now is not attributed to a reader.
     assert_eq!(scene.lend(13, &scene.second), path);
     scene.assert_is(&path, &scene.second);
     write(&path.join("junk/more"), "by a reader\n");
@@ -86,7 +86,7 @@ fn a_checkout_that_its_last_reader_left_is_ready_for_the_next() {
     scene.assert_is(&path, &scene.first);
 }
 
-/// S4-030: those who read the same state share a checkout; it stands beside the others.
+/// S4-030: readers of the same state share a checkout, which is beside the others.
 #[test]
 fn readers_of_the_same_state_share_a_checkout() {
     let scene = scene();
@@ -102,7 +102,7 @@ fn readers_of_the_same_state_share_a_checkout() {
 }
 
 #[test]
-fn a_free_checkout_is_taken_to_the_next_state_by_what_differs() {
+fn free_checkout_is_updated_by_changing_only_differences() {
     let scene = scene();
     let path = scene.lend(11, &scene.first);
     let inode = |file: &str| fs::metadata(path.join(file)).unwrap().ino();
@@ -116,9 +116,9 @@ fn a_free_checkout_is_taken_to_the_next_state_by_what_differs() {
     scene.assert_is(&path, &scene.first);
 }
 
-/// S4-154: nothing that a reader wrote is seen by the next one.
+/// S4-154: no reader sees what an earlier reader wrote.
 #[test]
-fn what_a_reader_wrote_is_undone_before_the_next_one_comes() {
+fn readers_changes_are_undone_before_the_next_reader() {
     let scene = scene();
     let path = scene.lend(11, &scene.first);
     let before = fs::metadata(path.join("core/lib.rs")).unwrap();
@@ -147,7 +147,7 @@ fn what_a_reader_wrote_is_undone_before_the_next_one_comes() {
 }
 
 #[test]
-fn what_the_user_has_beside_git_is_there_for_every_reader() {
+fn users_untracked_configuration_is_there_for_every_reader() {
     let scene = scene();
     scene.lab.write(".mcp.json", "{}\n");
     let path = scene.lend(11, &scene.first);
@@ -161,7 +161,7 @@ fn what_the_user_has_beside_git_is_there_for_every_reader() {
 }
 
 #[test]
-fn a_checkout_that_was_half_moved_is_made_anew() {
+fn partly_updated_checkout_is_made_again() {
     let scene = scene();
     let path = scene.lend(11, &scene.first);
     let record = scene.vault.layout().vault.join("pitcrew/lent/attempt-1/pool.json");
@@ -172,9 +172,9 @@ fn a_checkout_that_was_half_moved_is_made_anew() {
     assert_eq!(fs::read_dir(&scene.vault.layout().checkouts).unwrap().count(), 2);
 }
 
-/// A git that is killed at any moment leaves nothing that blocks the next reader.
+/// A git that is killed at any time leaves nothing that blocks the next reader.
 #[test]
-fn a_kill_in_the_middle_costs_nothing_but_time() {
+fn kill_during_lending_costs_only_time() {
     let scene = scene();
     for round in 0..12 {
         let (reader, start) =
@@ -203,7 +203,7 @@ fn a_kill_in_the_middle_costs_nothing_but_time() {
 }
 
 #[test]
-fn lent_checkouts_go_with_their_parents() {
+fn lent_checkouts_are_removed_with_their_parent() {
     let scene = scene();
     let path = scene.lend(11, &scene.first);
     let parent = scene.vault.layout().checkouts.join("task-1-work");
@@ -213,9 +213,9 @@ fn lent_checkouts_go_with_their_parents() {
     assert!(!vault.layout().vault.join("pitcrew/lent/attempt-1").exists());
 }
 
-/// A removal that was cut off after the checkout itself is finished when it is asked for again.
+/// A removal that was interrupted after the checkout itself is finished by the next call.
 #[test]
-fn what_was_lent_goes_although_the_checkout_is_gone_already() {
+fn lent_checkouts_are_removed_if_the_parent_is_gone() {
     let scene = scene();
     let lent = scene.lend(2, &scene.first);
     let path = scene.vault.layout().checkouts.join("task-1-work");

@@ -1,4 +1,4 @@
-//! Locks of a git that is gone are removed only where they are ours.
+//! A lock of a git that has ended is removed only if it belongs to Pitcrew.
 
 use crate::lab::{Lab, land_order, make_executable, write};
 use pitcrew_git::Vault;
@@ -30,7 +30,7 @@ impl Scene {
         self.lab.user.join(".git/index.lock")
     }
 
-    /// The note of a change that was cut off.
+    /// Writes the note of an interrupted change.
     fn note(&self, pid: u32, started: u64, locks: &[&Path]) {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         let note = json!({
@@ -63,10 +63,10 @@ fn start_of(pid: u32) -> u64 {
 }
 
 #[test]
-fn the_lock_of_a_git_of_ours_that_is_gone_is_removed() {
+fn lock_of_our_ended_git_is_removed() {
     let scene = Scene::new();
     fs::write(scene.lock(), "").unwrap();
-    // This process is alive, but it is not the one that began then.
+    // This process is running, but it did not start at the recorded time.
     scene.note(std::process::id(), start_of(std::process::id()) + 1, &[&scene.lock()]);
     assert_eq!(scene.land(), LandedAt::Base { branch: "main".into() });
     assert!(!scene.lock().exists());
@@ -75,7 +75,7 @@ fn the_lock_of_a_git_of_ours_that_is_gone_is_removed() {
 }
 
 #[test]
-fn a_lock_that_no_note_names_is_somebody_elses() {
+fn lock_without_a_note_is_kept() {
     let scene = Scene::new();
     fs::write(scene.lock(), "").unwrap();
     scene.note(1, 0, &[&scene.lab.user.join(".git/HEAD.lock")]);
@@ -85,7 +85,7 @@ fn a_lock_that_no_note_names_is_somebody_elses() {
 }
 
 #[test]
-fn a_lock_that_somebody_alive_has_open_stays_and_the_holder_is_named() {
+fn open_lock_is_kept_and_its_holder_is_named() {
     let scene = Scene::new();
     let held = fs::File::create(scene.lock()).unwrap();
     scene.note(1, 0, &[&scene.lock()]);
@@ -93,9 +93,9 @@ fn a_lock_that_somebody_alive_has_open_stays_and_the_holder_is_named() {
     drop(held);
 }
 
-/// `git commit` holds the index without having it open, while the person writes the message.
+/// `git commit` holds the index without having it open while the person writes the message.
 #[test]
-fn a_lock_that_a_git_of_the_user_may_hold_stays() {
+fn lock_that_the_users_git_may_hold_is_kept() {
     let scene = Scene::new();
     let lab = &scene.lab;
     let waiting = lab.home().join("waiting");
@@ -128,7 +128,7 @@ fn a_lock_that_a_git_of_the_user_may_hold_stays() {
 }
 
 #[test]
-fn a_change_that_is_under_way_keeps_its_lock() {
+fn change_in_progress_keeps_its_lock() {
     let scene = Scene::new();
     fs::write(scene.lock(), "").unwrap();
     scene.note(std::process::id(), start_of(std::process::id()), &[&scene.lock()]);
@@ -136,7 +136,7 @@ fn a_change_that_is_under_way_keeps_its_lock() {
 }
 
 #[test]
-fn what_a_killed_git_left_in_the_vault_is_swept_away() {
+fn files_of_a_killed_git_are_swept_from_the_vault() {
     let scene = Scene::new();
     let vault = scene.vault.layout().vault.clone();
     let left = [

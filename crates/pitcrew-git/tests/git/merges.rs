@@ -1,4 +1,4 @@
-//! What a merge makes: by settings of ours alone, and judged like what an agent made.
+//! Merges use only Pitcrew's settings, and their results are judged like an agent's work.
 
 use crate::lab::{Lab, PLAN, attempt, land_order, verify_order, write, zone};
 use pitcrew_git::{PullWork, Vault, Verify};
@@ -19,7 +19,8 @@ fn work(
     lab.collect(vault, &attempt(number), &path, start, &[]).expect("work").commit
 }
 
-/// A folder whose files all move, and one file more in it: git would take that along.
+/// A folder whose files are all moved, while another side adds a file: by default, git would move
+/// that file too.
 fn lab_with_a_folder() -> Lab {
     let lab = Lab::new();
     lab.write("core/sub/a.rs", LINES);
@@ -32,7 +33,7 @@ fn move_folder(path: &Path) {
     fs::rename(path.join("core/sub"), path.join("moved")).unwrap();
 }
 
-/// It fits where it is, and leads out of the tree from where the folder goes.
+/// The link is valid at its path, but leaves the tree from the path that the folder is moved to.
 fn add_link(path: &Path) {
     symlink("../../README.md", path.join("core/sub/l")).unwrap();
 }
@@ -41,9 +42,9 @@ fn files(lab: &Lab, vault: &Vault, commit: &CommitId) -> String {
     lab.vault_git(vault, &["ls-tree", "-r", "--name-only", &commit.0])
 }
 
-/// The user's own merges take new files along with a folder that was renamed; ours do not.
+/// The user's own merges move new files along with a renamed folder. Pitcrew's merges do not.
 #[test]
-fn no_setting_of_the_user_moves_a_file_in_a_merge() {
+fn user_settings_do_not_move_files_in_a_merge() {
     let lab = lab_with_a_folder();
     lab.git(&["config", "--global", "merge.directoryRenames", "true"]);
     let vault = lab.vault();
@@ -55,7 +56,7 @@ fn no_setting_of_the_user_moves_a_file_in_a_merge() {
     let merged = vault.verify(&order, &lab.policy, &lab.cancel).unwrap().merged;
     let found = files(&lab, &vault, &merged);
     assert!(found.contains("core/sub/l") && !found.contains("moved/l"), "{found}");
-    // And on the way to the user, whose branch has moved the folder meanwhile.
+    // The same at a landing on a branch that has moved the folder.
     move_folder(&lab.user);
     lab.commit("moved");
     let landing = vault.land(&land_order(&base, &two), &lab.policy, &lab.cancel).unwrap();
@@ -63,9 +64,9 @@ fn no_setting_of_the_user_moves_a_file_in_a_merge() {
     assert!(found.contains("core/sub/l") && !found.contains("moved/l"), "{found}");
 }
 
-/// Attributes that an agent may not write name it, and so do the user's own settings.
+/// Attributes that an agent may not write name the driver, and so do the user's own settings.
 #[test]
-fn no_merge_driver_of_the_user_runs() {
+fn users_merge_drivers_do_not_run() {
     let lab = Lab::new();
     lab.write("core/lines", LINES);
     lab.write(".gitattributes", "core/lines merge=planted\n");
@@ -99,7 +100,7 @@ fn no_merge_driver_of_the_user_runs() {
     let text = lab.git(&["show", &format!("{}:core/lines", landing.commit)]);
     assert_eq!(format!("{text}\n"), both.replace("four", "FOUR"));
     assert!(!mark.exists(), "a driver ran");
-    // With git as the user runs it, the driver does run.
+    // If the user runs git themselves, the driver does run.
     lab.git(&["checkout", "--quiet", "-b", "own", &base.start.0]);
     lab.write("core/lines", LINES.replace("two", "TWO"));
     lab.commit("own");
@@ -107,7 +108,7 @@ fn no_merge_driver_of_the_user_runs() {
     assert!(mark.exists(), "the driver is none");
 }
 
-/// A link that one side has moved and the other one has changed: each of them leads inside.
+/// A link that one side has moved and the other has changed. Each version alone stays in the tree.
 fn lab_with_a_link() -> Lab {
     let lab = Lab::new();
     lab.write("core/sub/a.rs", LINES);
@@ -133,7 +134,7 @@ fn assert_leaves<T: std::fmt::Debug>(result: Result<T, Failure>) {
 }
 
 #[test]
-fn a_merge_that_leads_a_link_out_of_the_tree_is_refused() {
+fn merge_that_moves_a_link_out_of_the_tree_is_refused() {
     let lab = lab_with_a_link();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -141,7 +142,7 @@ fn a_merge_that_leads_a_link_out_of_the_tree_is_refused() {
     let two = work(&lab, &vault, 2, &base.start, change_link);
     assert_leaves(vault.verify(&verify_order(&one, &two), &lab.policy, &lab.cancel));
     assert_leaves(vault.verify(&verify_order(&two, &one), &lab.policy, &lab.cancel));
-    // Landing, on a branch that has moved it.
+    // A landing on a branch that has moved the link.
     let before = lab.rev("main");
     move_link(&lab.user);
     let moved = lab.commit("moved");
@@ -150,7 +151,7 @@ fn a_merge_that_leads_a_link_out_of_the_tree_is_refused() {
 }
 
 #[test]
-fn a_pull_that_leads_a_link_out_of_the_tree_is_refused() {
+fn pull_that_moves_a_link_out_of_the_tree_is_refused() {
     let lab = lab_with_a_link();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -169,9 +170,10 @@ fn a_pull_that_leads_a_link_out_of_the_tree_is_refused() {
     assert_eq!(target, Path::new("../a-target-that-is-long-enough"), "nothing was changed");
 }
 
-/// Git follows a file to where another task has moved it, into a region that is not this task's.
+/// Git applies changes at the path to which another task has moved the file, which is outside this
+/// task's region.
 #[test]
-fn a_merge_changes_nothing_outside_the_zone_of_the_work() {
+fn merge_changes_nothing_outside_the_zone() {
     let lab = lab_with_a_folder();
     let vault = lab.vault();
     let base = lab.plan(&vault);

@@ -3,7 +3,7 @@ use pitcrew_model::LandedAt;
 use std::fs;
 
 #[test]
-fn spaces_and_unicode_in_paths_go_all_the_way() {
+fn paths_with_spaces_and_unicode_are_landed() {
     let lab = Lab::empty();
     let user = lab.user.parent().unwrap().join("my shöp: \"v2\"");
     fs::create_dir(&user).unwrap();
@@ -25,7 +25,7 @@ fn spaces_and_unicode_in_paths_go_all_the_way() {
 }
 
 #[test]
-fn a_rename_that_changes_only_case_lands() {
+fn case_only_rename_lands() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);
@@ -38,7 +38,7 @@ fn a_rename_that_changes_only_case_lands() {
 }
 
 #[test]
-fn ten_thousand_files_are_no_matter() {
+fn ten_thousand_files_are_landed() {
     let lab = Lab::new();
     for number in 0..10_000 {
         lab.write(&format!("many/{}/{number}.txt", number % 100), format!("{number}\n"));
@@ -57,7 +57,7 @@ fn ten_thousand_files_are_no_matter() {
 }
 
 #[test]
-fn a_repository_with_longer_names_of_objects_works_too() {
+fn sha256_repository_is_supported() {
     let lab = Lab::empty();
     lab.git(&["init", "--quiet", "--initial-branch=main", "--object-format=sha256"]);
     lab.write("a.txt", "a\n");
@@ -70,7 +70,7 @@ fn a_repository_with_longer_names_of_objects_works_too() {
 }
 
 #[test]
-fn a_repository_that_borrows_objects_is_copied_whole() {
+fn borrowed_objects_are_copied_to_the_vault() {
     let lab = Lab::new();
     let shared = lab.folder.path().canonicalize().unwrap().join("shared");
     lab.git(&["clone", "--quiet", "--shared", ".", shared.to_str().unwrap()]);
@@ -83,7 +83,7 @@ fn a_repository_that_borrows_objects_is_copied_whole() {
 }
 
 #[test]
-fn several_attempts_are_prepared_and_collected_at_once() {
+fn attempts_are_prepared_and_collected_concurrently() {
     let lab = Lab::new();
     let vault = lab.vault();
     let plan = lab.plan(&vault);

@@ -8,7 +8,7 @@ fn order(base: Option<&str>, clean_base: bool) -> PreparePlan {
 }
 
 #[test]
-fn a_clean_tree_starts_from_the_tip_of_the_current_branch() {
+fn clean_tree_starts_from_the_tip_of_the_current_branch() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -23,7 +23,7 @@ fn a_clean_tree_starts_from_the_tip_of_the_current_branch() {
 }
 
 #[test]
-fn the_same_plan_gets_the_same_base_again() {
+fn same_plan_gets_the_same_base_again() {
     let lab = Lab::new();
     lab.write("new.txt", "dirty\n");
     let vault = lab.vault();
@@ -35,9 +35,10 @@ fn the_same_plan_gets_the_same_base_again() {
     assert_eq!(lab.plan(&lab.vault()), base, "also after a restart");
 }
 
-/// The journal's lock and the end of what was left behind see to it that no git is at work then.
+/// Opening the vault requires that no git is running: the journal is locked and processes of an
+/// earlier run were ended.
 #[test]
-fn locks_of_a_git_that_was_just_killed_do_not_outlive_a_restart() {
+fn locks_of_a_killed_git_are_removed_at_restart() {
     let lab = Lab::new();
     let vault = lab.vault();
     let names = ["refs/pitcrew/plans/plan-1/head.lock", "HEAD.lock", "packed-refs.lock"];
@@ -52,7 +53,7 @@ fn locks_of_a_git_that_was_just_killed_do_not_outlive_a_restart() {
 }
 
 #[test]
-fn a_plan_sees_what_was_committed_after_the_vault_was_made() {
+fn plan_includes_commits_made_after_the_vault() {
     let lab = Lab::new();
     let vault = lab.vault();
     lab.write("later.txt", "later\n");
@@ -62,7 +63,7 @@ fn a_plan_sees_what_was_committed_after_the_vault_was_made() {
 }
 
 #[test]
-fn a_base_may_be_another_branch_or_a_commit() {
+fn base_may_be_another_branch_or_a_commit() {
     let lab = Lab::new();
     let first = lab.rev("HEAD");
     lab.git(&["branch", "release"]);
@@ -78,7 +79,7 @@ fn a_base_may_be_another_branch_or_a_commit() {
 }
 
 #[test]
-fn an_unknown_base_is_refused_by_name() {
+fn unknown_base_is_refused_by_name() {
     let lab = Lab::new();
     for name in ["nowhere", "--all", "a b", "refs/heads/"] {
         let failure =
@@ -88,7 +89,7 @@ fn an_unknown_base_is_refused_by_name() {
 }
 
 #[test]
-fn a_detached_head_is_a_base_without_a_branch() {
+fn detached_head_is_a_base_without_a_branch() {
     let lab = Lab::new();
     lab.git(&["checkout", "--quiet", "--detach"]);
     lab.write("dirty.txt", "x\n");
@@ -97,9 +98,9 @@ fn a_detached_head_is_a_base_without_a_branch() {
     assert_eq!(base.dirty_count, 1);
 }
 
-/// S1-045, S1-086: uncommitted changes are refused by name where a clean base was asked for.
+/// S1-045, S1-086: if a clean base is required, uncommitted changes are refused by name.
 #[test]
-fn a_clean_base_refuses_a_dirty_tree_and_names_what_is_dirty() {
+fn clean_base_refuses_a_dirty_tree_by_path() {
     let lab = Lab::new();
     lab.write("core/lib.rs", "changed\n");
     lab.write("näw file.txt", "new\n");
@@ -115,7 +116,7 @@ fn a_clean_base_refuses_a_dirty_tree_and_names_what_is_dirty() {
 }
 
 #[test]
-fn a_shallow_clone_is_named() {
+fn shallow_clone_is_noted() {
     let lab = Lab::new();
     lab.commit("second");
     let source = format!("file://{}", lab.user.display());
@@ -135,7 +136,7 @@ fn a_shallow_clone_is_named() {
 }
 
 #[test]
-fn a_partial_clone_is_named() {
+fn partial_clone_is_noted() {
     let lab = Lab::new();
     lab.git(&["config", "uploadpack.allowFilter", "true"]);
     let source = format!("file://{}", lab.user.display());
@@ -148,7 +149,7 @@ fn a_partial_clone_is_named() {
 }
 
 #[test]
-fn a_vault_that_was_half_made_is_made_again() {
+fn unfinished_vault_is_made_again() {
     let lab = Lab::new();
     let layout = lab.vault().layout().clone();
     fs::remove_dir_all(&layout.vault).unwrap();

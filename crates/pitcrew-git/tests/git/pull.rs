@@ -1,4 +1,4 @@
-//! The work of a sub-task in its parent's checkout.
+//! Pulls the work of a sub-task into its parent's checkout.
 
 use crate::lab::{Lab, attempt, make_executable, read, tree_of, write};
 use pitcrew_git::{PullWork, Vault};
@@ -11,7 +11,7 @@ struct Scene {
     base: PlanBase,
     /// The parent's checkout, with uncommitted work in it.
     path: PathBuf,
-    /// What the sub-task began with.
+    /// The commit that the sub-task started from.
     shared: CommitId,
 }
 
@@ -35,7 +35,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// What a sub-task makes of the parent's state.
+    /// The result of a sub-task that edits the parent's state.
     fn child(&self, number: u64, edit: impl FnOnce(&PathBuf)) -> CommitId {
         let path = self.lab.checkout(&self.vault, &attempt(number), &self.shared).path;
         edit(&path);
@@ -58,10 +58,10 @@ impl Scene {
     }
 }
 
-/// S1-035: a child's work arrives in the parent's tree; what the parent has not committed stays
-/// uncommitted, and its index and HEAD are as they were.
+/// S1-035: the child's work is merged into the parent's tree. The parent's uncommitted changes stay
+/// uncommitted, and its index and HEAD are unchanged.
 #[test]
-fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
+fn sub_task_work_is_merged_into_the_parents_tree() {
     let scene = scene();
     let work = scene.child(2, |path| {
         write(&path.join("core/child.rs"), "child\n");
@@ -69,7 +69,7 @@ fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
         make_executable(&path.join("api/lib.rs"));
         fs::remove_file(path.join("README.md")).unwrap();
     });
-    // Meanwhile the parent went on.
+    // The parent continues to work.
     write(&scene.path.join("core/lines.txt"), LINES.replace("nine", "NINE"));
     write(&scene.path.join("core/parent.rs"), "uncommitted, and more\n");
     let (head, index) = (scene.git(&["rev-parse", "HEAD"]), scene.git(&["ls-files", "-s"]));
@@ -90,7 +90,7 @@ fn the_work_of_a_sub_task_is_merged_into_the_parents_tree() {
 }
 
 #[test]
-fn a_conflict_is_named_and_the_tree_stays_as_it_was() {
+fn conflict_is_named_and_the_tree_is_unchanged() {
     let scene = scene();
     let work = scene.child(2, |path| {
         write(&path.join("core/lines.txt"), LINES.replace("five", "child"));
@@ -101,14 +101,14 @@ fn a_conflict_is_named_and_the_tree_stays_as_it_was() {
     let failure = scene.pull(&work).expect_err("a conflict");
     assert_eq!(failure, Failure::Conflict { paths: vec!["core/lines.txt".into()], with: vec![] });
     assert_eq!(tree_of(&scene.path), before);
-    // The parent makes room and tries again.
+    // The parent reverts its change and tries again.
     write(&scene.path.join("core/lines.txt"), LINES);
     scene.pull(&work).unwrap();
     assert_eq!(read(&scene.path.join("core/fine.rs")), "fine\n");
 }
 
 #[test]
-fn an_ignored_file_in_the_way_is_not_overwritten() {
+fn ignored_file_in_the_way_is_not_overwritten() {
     let scene = scene();
     let work = scene.child(2, |path| write(&path.join("local.cfg"), "of the child\n"));
     write(&scene.path.join(".gitignore"), "*.cfg\n");
@@ -141,9 +141,9 @@ fn several_children_are_pulled_one_after_another() {
     assert_eq!(work.unwrap().files_count, 6, "it is the parent's work now");
 }
 
-/// The state that a kill in the middle of the change leaves: some files are new, one is torn.
+/// A kill during the change leaves some files new and one incomplete.
 #[test]
-fn a_pull_that_was_cut_off_is_finished() {
+fn interrupted_pull_is_finished() {
     let scene = scene();
     let work = scene.child(2, |path| {
         write(&path.join("core/a.rs"), "a of the child\n");
@@ -173,9 +173,9 @@ fn a_pull_that_was_cut_off_is_finished() {
     assert_eq!(torn, "b of", "what was found there is kept");
 }
 
-/// A file that cannot be written, in the middle of the others: as on a disk that is full.
+/// A file in the middle cannot be written, as on a full disk.
 #[test]
-fn a_pull_that_fails_in_the_middle_is_taken_back() {
+fn failed_pull_is_undone() {
     let scene = scene();
     let work = scene.child(2, |path| {
         write(&path.join("core/a.rs"), "a of the child\n");
@@ -183,7 +183,7 @@ fn a_pull_that_fails_in_the_middle_is_taken_back() {
         fs::remove_file(path.join("README.md")).unwrap();
     });
     let git = |args: &[&str]| scene.lab.vault_git(&scene.vault, args).trim().to_owned();
-    // No file system has names of this length.
+    // No file system supports names of this length.
     let blob = git(&["rev-parse", &format!("{work}:core/a.rs")]);
     let list = git(&["ls-tree", &work.0]) + &format!("\n100644 blob {blob}\t{}\n", "x".repeat(300));
     let made = scene.lab.try_git(&scene.vault.layout().vault, &["mktree"], list);
@@ -201,7 +201,7 @@ fn a_pull_that_fails_in_the_middle_is_taken_back() {
 }
 
 #[test]
-fn a_missing_checkout_is_reported() {
+fn missing_checkout_is_reported() {
     let scene = scene();
     let work = scene.child(2, |path| write(&path.join("core/child.rs"), "child\n"));
     fs::remove_dir_all(&scene.path).unwrap();

@@ -1,4 +1,4 @@
-//! Work that is collected in a box which was made while its worker was still at it.
+//! Collects work in a box that was made while the worker was still running.
 
 use crate::lab::{Lab, attempt, collect_order, refusals, write};
 use pitcrew_git::{Ready, Removal, Vault};
@@ -19,7 +19,7 @@ impl Scene {
         Self { lab, vault, start }
     }
 
-    /// Nothing where there is no box.
+    /// `None` if no box can be made.
     fn ready(&self, number: u64) -> Option<Ready> {
         self.vault.get_ready(attempt(number).attempt, &self.lab.policy)
     }
@@ -29,7 +29,7 @@ impl Scene {
         self.vault.collect_ready(&order, ready, &self.lab.policy, &self.lab.cancel)
     }
 
-    /// A worker does this while everything is made ready, and before.
+    /// Collects work that a worker makes before and during the preparation.
     fn worked(
         &self,
         number: u64,
@@ -50,7 +50,7 @@ impl Scene {
 }
 
 #[test]
-fn what_a_worker_does_at_last_is_collected() {
+fn last_changes_of_a_worker_are_collected() {
     let scene = Scene::new();
     let one = |path: &Path| write(&path.join("core/one.rs"), "1\n");
     let two = |path: &Path| {
@@ -66,7 +66,7 @@ fn what_a_worker_does_at_last_is_collected() {
 }
 
 #[test]
-fn commits_of_the_last_moment_are_collected() {
+fn last_commits_of_a_worker_are_collected() {
     let scene = Scene::new();
     let commit = |path: &Path| {
         write(&path.join("core/one.rs"), "1\n");
@@ -79,7 +79,7 @@ fn commits_of_the_last_moment_are_collected() {
 }
 
 #[test]
-fn a_worker_that_breaks_its_git_meanwhile_loses_nothing() {
+fn broken_git_folder_does_not_lose_prepared_work() {
     let scene = Scene::new();
     let work = |path: &Path| {
         write(&path.join("core/one.rs"), "1\n");
@@ -96,7 +96,7 @@ fn a_worker_that_breaks_its_git_meanwhile_loses_nothing() {
 }
 
 #[test]
-fn the_gate_judges_what_was_done_meanwhile() {
+fn gate_judges_changes_made_during_preparation() {
     let scene = Scene::new();
     let leave = |path: &Path| write(&path.join("api/lib.rs"), "mine\n");
     let refused = refusals(scene.worked(1, &|_| {}, &leave));
@@ -104,7 +104,7 @@ fn the_gate_judges_what_was_done_meanwhile() {
 }
 
 #[test]
-fn what_is_ready_for_one_attempt_is_not_taken_for_another() {
+fn preparation_is_not_used_for_another_attempt() {
     let scene = Scene::new();
     let paths = [1, 2].map(|it| scene.lab.checkout(&scene.vault, &attempt(it), &scene.start).path);
     write(&paths[1].join("core/two.rs"), "2\n");
@@ -113,7 +113,7 @@ fn what_is_ready_for_one_attempt_is_not_taken_for_another() {
 }
 
 #[test]
-fn an_unused_preparation_leaves_nothing() {
+fn unused_preparation_leaves_nothing() {
     let scene = Scene::new();
     let checkout = scene.lab.checkout(&scene.vault, &attempt(1), &scene.start);
     let left = || fs::read_dir(&scene.vault.layout().scratch).unwrap().count();

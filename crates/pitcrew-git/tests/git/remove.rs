@@ -34,9 +34,9 @@ impl Scene {
     }
 }
 
-/// S1-053, S4-115: a checkout whose work was collected is cleaned up, write-protected caches too.
+/// S1-053, S4-115: the checkout of collected work is removed, including read-only caches.
 #[test]
-fn a_collected_checkout_is_removed() {
+fn collected_checkout_is_removed() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
@@ -51,9 +51,10 @@ fn a_collected_checkout_is_removed() {
     assert_eq!(saved, work, "what was collected is not saved a second time");
 }
 
-/// Neither the stack nor the open files of the orchestrator follow an agent down.
+/// Neither the stack nor the open files of the orchestrator grow with the depth of an agent's
+/// folders.
 #[test]
-fn a_checkout_of_any_depth_is_removed() {
+fn deeply_nested_checkout_is_removed() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
@@ -70,9 +71,9 @@ fn a_checkout_of_any_depth_is_removed() {
     assert!(!path.exists());
 }
 
-/// A part of it is gone: what is left must not be taken for what the agent made of it.
+/// After a partial removal, the remaining files must not be treated as the agent's work.
 #[test]
-fn a_removal_that_was_cut_off_is_finished_and_saves_nothing_of_the_rest() {
+fn interrupted_removal_is_finished_without_saving_the_rest() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
@@ -87,7 +88,7 @@ fn a_removal_that_was_cut_off_is_finished_and_saves_nothing_of_the_rest() {
 }
 
 #[test]
-fn a_changed_checkout_is_kept_and_its_change_is_saved() {
+fn changed_checkout_is_kept_and_its_change_is_saved() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
@@ -101,7 +102,7 @@ fn a_changed_checkout_is_kept_and_its_change_is_saved() {
 }
 
 #[test]
-fn other_branches_and_stashes_of_the_agent_outlive_its_checkout() {
+fn agents_branches_and_stashes_are_saved_at_removal() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.git_in(path, &["stash", "--quiet"]);
@@ -120,7 +121,7 @@ fn other_branches_and_stashes_of_the_agent_outlive_its_checkout() {
 }
 
 impl Scene {
-    /// A branch beside the one that is collected, with one commit of one file.
+    /// Creates a branch beside the collected one, with one commit of one file.
     fn branch(&self, name: &str) {
         let Self { lab, path, .. } = self;
         lab.git_in(path, &["checkout", "--quiet", "-b", name]);
@@ -138,9 +139,9 @@ impl Scene {
     }
 }
 
-/// A commit that fsck rejects is saved all the same.
+/// A commit that fsck rejects is saved too.
 #[test]
-fn a_malformed_commit_on_another_branch_outlives_its_checkout() {
+fn malformed_commit_on_another_branch_is_saved_at_removal() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     let tree = lab.git_in(path, &["rev-parse", "HEAD^{tree}"]);
@@ -158,7 +159,7 @@ fn a_malformed_commit_on_another_branch_outlives_its_checkout() {
 }
 
 #[test]
-fn a_checkout_whose_other_branches_cannot_be_read_is_kept() {
+fn checkout_with_unreadable_branches_is_kept() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     scene.branch("idea");
@@ -173,7 +174,7 @@ fn a_checkout_whose_other_branches_cannot_be_read_is_kept() {
 }
 
 #[test]
-fn a_checkout_whose_other_branches_cannot_be_written_is_kept() {
+fn checkout_with_branches_that_cannot_be_saved_is_kept() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     scene.branch("idea");
@@ -188,7 +189,7 @@ fn a_checkout_whose_other_branches_cannot_be_written_is_kept() {
 }
 
 #[test]
-fn a_checkout_that_a_process_is_in_is_kept() {
+fn checkout_in_use_by_a_process_is_kept() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();
@@ -221,7 +222,7 @@ fn a_checkout_that_a_process_is_in_is_kept() {
 }
 
 #[test]
-fn a_folder_that_is_no_checkout_of_the_attempt_is_kept() {
+fn folder_that_is_not_the_attempts_checkout_is_kept() {
     let scene = scene();
     let Scene { lab, vault, .. } = &scene;
     let removal =
@@ -233,7 +234,7 @@ fn a_folder_that_is_no_checkout_of_the_attempt_is_kept() {
 }
 
 #[test]
-fn a_checkout_with_more_branches_than_are_saved_is_kept() {
+fn checkout_with_too_many_branches_is_kept() {
     let scene = scene();
     let Scene { lab, vault, base, path } = &scene;
     lab.collect(vault, &attempt(1), path, &base.start, &[]).unwrap();

@@ -7,7 +7,7 @@ fn refusal(lab: &Lab, path: &Path) -> DiscoverErrorKind {
 }
 
 #[test]
-fn a_repository_is_found_from_a_folder_inside_it() {
+fn repository_is_found_from_a_folder_inside_it() {
     let lab = Lab::new();
     let root_commit = lab.rev("HEAD");
     lab.commit("second");
@@ -20,7 +20,7 @@ fn a_repository_is_found_from_a_folder_inside_it() {
 }
 
 #[test]
-fn a_linked_worktree_shares_its_git_folder() {
+fn linked_worktree_shares_its_git_folder() {
     let lab = Lab::new();
     let linked = lab.folder.path().join("linked");
     lab.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "-b", "other"]);
@@ -30,7 +30,7 @@ fn a_linked_worktree_shares_its_git_folder() {
 }
 
 #[test]
-fn what_is_no_repository_is_refused_with_a_remedy() {
+fn folder_without_a_repository_is_refused_with_a_remedy() {
     let lab = Lab::empty();
     let kind = refusal(&lab, &lab.user);
     assert!(matches!(kind, DiscoverErrorKind::NotARepository));
@@ -38,7 +38,7 @@ fn what_is_no_repository_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_repository_without_commits_is_refused_with_a_remedy() {
+fn repository_without_commits_is_refused_with_a_remedy() {
     let lab = Lab::empty();
     lab.git(&["init", "--quiet"]);
     let kind = refusal(&lab, &lab.user);
@@ -47,7 +47,7 @@ fn a_repository_without_commits_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn a_bare_repository_is_refused() {
+fn bare_repository_is_refused() {
     let lab = Lab::new();
     let bare = lab.folder.path().join("bare.git");
     lab.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
@@ -56,7 +56,7 @@ fn a_bare_repository_is_refused() {
 }
 
 #[test]
-fn a_repository_of_another_user_is_refused_with_a_remedy() {
+fn repository_of_another_user_is_refused_with_a_remedy() {
     let lab = Lab::new();
     if !is_root() {
         return;
@@ -72,7 +72,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn a_folder_that_does_not_exist_is_an_error_with_its_cause() {
+fn missing_folder_is_an_error_with_its_cause() {
     let lab = Lab::empty();
     let error = Repository::discover(&lab.git_program(), Path::new("/does/not/exist"), &lab.cancel)
         .expect_err("an error");

@@ -1,4 +1,4 @@
-//! What was kept comes back as a branch, and nothing else stays with the user.
+//! Restored work becomes a branch, and nothing else is left in the user's repository.
 
 use crate::lab::{Lab, attempt, write};
 use pitcrew_git::{RestoreWork, TakeSnapshot, Vault};
@@ -19,7 +19,7 @@ fn keep(lab: &Lab, vault: &Vault, base: &PlanBase, path: &Path, count: u32) -> V
 }
 
 #[test]
-fn a_branch_that_cannot_be_made_leaves_nothing_with_the_user() {
+fn failed_restore_leaves_nothing_with_the_user() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -27,7 +27,7 @@ fn a_branch_that_cannot_be_made_leaves_nothing_with_the_user() {
     let commit = keep(&lab, &vault, &base, &path, 1).remove(0);
     let (task, slug, base) = (TaskId(1), "work".into(), base.start);
     let order = RestoreWork { task, slug, number: 1, commit: commit.clone(), base };
-    // A branch of this name leaves no room for others below it.
+    // A branch of this name prevents branches below it.
     lab.git(&["branch", "pitcrew"]);
     let before = lab.git(&["for-each-ref"]);
     vault.restore(&order, &lab.cancel).expect_err("there is no room for the branch");
@@ -39,7 +39,7 @@ fn a_branch_that_cannot_be_made_leaves_nothing_with_the_user() {
 }
 
 #[test]
-fn snapshots_are_dropped_behind_the_lock_of_a_killed_git() {
+fn snapshots_are_dropped_despite_a_stale_lock() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);

@@ -1,4 +1,4 @@
-//! Snapshots are taken while a worker writes, and touch nothing of its checkout.
+//! Snapshots are taken while a worker writes, and do not change its checkout.
 
 use crate::lab::{Lab, attempt, tree_of, write};
 use pitcrew_git::{TakeSnapshot, Vault};
@@ -61,7 +61,7 @@ impl Scene {
     }
 }
 
-/// Everything below a folder, `.git` too.
+/// Everything in a folder, including `.git`.
 fn whole(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut all = tree_of(root);
     all.extend(tree_of(&root.join(".git")));
@@ -69,7 +69,7 @@ fn whole(root: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 #[test]
-fn a_snapshot_holds_what_is_neither_committed_nor_ignored() {
+fn snapshot_has_uncommitted_but_not_ignored_files() {
     let scene = Scene::new();
     write(&scene.path.join(".gitignore"), "target\n");
     write(&scene.path.join("core/lib.rs"), "one\ntwo\n");
@@ -91,14 +91,14 @@ fn a_snapshot_holds_what_is_neither_committed_nor_ignored() {
 }
 
 #[test]
-fn an_unchanged_tree_makes_no_snapshot() {
+fn unchanged_tree_makes_no_snapshot() {
     let scene = Scene::new();
     assert_eq!(scene.take(1, None), None);
     assert_eq!(scene.take(1, None), None);
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
     assert_eq!(scene.take(2, Some(&first)), None);
-    // Written again with the same content.
+    // The same content is written again.
     write(&scene.path.join("core/lib.rs"), "one\n");
     assert_eq!(scene.take(2, Some(&first)), None);
     assert_eq!(scene.take(2, Some(&first)), None);
@@ -108,9 +108,9 @@ fn an_unchanged_tree_makes_no_snapshot() {
     assert_eq!(scene.text(&second.commit, "core/lib.rs"), "two");
 }
 
-/// The start has no number of its own, so that the same number is asked for again.
+/// The start gets no number, so the same number is requested again.
 #[test]
-fn a_worker_that_begins_anew_is_kept_from_there() {
+fn worker_that_starts_over_is_snapshotted_from_there() {
     let scene = Scene::new();
     let start_over = || scene.lab.git_in(&scene.path, &["checkout", "--quiet", "."]);
     write(&scene.path.join("core/lib.rs"), "one\n");
@@ -121,18 +121,18 @@ fn a_worker_that_begins_anew_is_kept_from_there() {
     start_over();
     assert_eq!(scene.take(2, Some(&first)), None);
     assert_eq!(scene.take(2, Some(&first)), None);
-    // There and back again.
+    // The file is changed and changed back.
     write(&scene.path.join("core/lib.rs"), "one\n");
     assert_eq!(scene.take(2, Some(&first)), None);
     start_over();
     assert_eq!(scene.take(2, Some(&first)), None);
-    // What is at the start is saved as such, and not as what was kept before.
+    // The saved state is the start, and not the last snapshot.
     let saved = scene.lab.save(&scene.vault, &attempt(1), &scene.path);
     assert_eq!(saved, Some(scene.base.start.clone()));
     let refs = scene.vault_git(&["for-each-ref", "refs/pitcrew/snapshots"]);
     assert_eq!(refs.lines().count(), 1);
 
-    // An empty commit that is taken back moves nothing but HEAD.
+    // An empty commit that is undone changes only HEAD.
     scene.lab.git_in(&scene.path, &["commit", "--quiet", "--allow-empty", "-m", "empty"]);
     let second = scene.take(2, Some(&first)).expect("its HEAD moved");
     scene.lab.git_in(&scene.path, &["reset", "--quiet", "--soft", "HEAD~1"]);
@@ -143,9 +143,9 @@ fn a_worker_that_begins_anew_is_kept_from_there() {
     assert_eq!(scene.take(4, Some(&third)), None);
 }
 
-/// A ref of this number may be there that says nothing new.
+/// An existing ref of this number may be at a state that is not new.
 #[test]
-fn a_number_that_stands_for_nothing_new_is_made_anew() {
+fn ref_without_a_new_state_is_replaced() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
@@ -159,9 +159,9 @@ fn a_number_that_stands_for_nothing_new_is_made_anew() {
     }
 }
 
-/// After a crash the same effect comes again, to a tree that went on.
+/// After a crash, the same order is repeated for a tree that has changed.
 #[test]
-fn the_same_number_is_the_same_snapshot() {
+fn same_number_returns_the_same_snapshot() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
@@ -169,9 +169,9 @@ fn the_same_number_is_the_same_snapshot() {
     assert_eq!(scene.take(1, None), Some(first));
 }
 
-/// What we know of the last look is a note that may be lost.
+/// The record of the last snapshot may be lost.
 #[test]
-fn a_lost_note_costs_time_and_nothing_else() {
+fn lost_record_costs_only_time() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
@@ -184,7 +184,7 @@ fn a_lost_note_costs_time_and_nothing_else() {
 }
 
 #[test]
-fn commits_of_the_agent_are_kept_as_commits() {
+fn agents_commits_are_kept_as_commits() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
@@ -195,7 +195,7 @@ fn commits_of_the_agent_are_kept_as_commits() {
 }
 
 #[test]
-fn a_broken_or_missing_git_folder_costs_nothing_but_the_commits() {
+fn broken_or_missing_git_folder_loses_only_the_commits() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     fs::remove_dir_all(scene.path.join(".git")).unwrap();
@@ -206,7 +206,7 @@ fn a_broken_or_missing_git_folder_costs_nothing_but_the_commits() {
 }
 
 #[test]
-fn a_checkout_that_is_gone_is_said_to_be() {
+fn missing_checkout_is_an_error() {
     let scene = Scene::new();
     fs::remove_dir_all(&scene.path).unwrap();
     let error = scene.try_to_take(1, None).expect_err("nothing to look at");
@@ -214,7 +214,7 @@ fn a_checkout_that_is_gone_is_said_to_be() {
 }
 
 #[test]
-fn a_repository_inside_is_kept_with_its_files() {
+fn nested_repository_is_kept_with_its_files() {
     let scene = Scene::new();
     let nested = scene.path.join("nested");
     write(&nested.join("file"), "inside\n");
@@ -227,9 +227,9 @@ fn a_repository_inside_is_kept_with_its_files() {
     assert_eq!(scene.text(&second.commit, "nested/file"), "changed");
 }
 
-/// It would be stored again every half minute.
+/// Otherwise the file would be stored again every half minute.
 #[test]
-fn what_is_too_large_for_any_attempt_is_left_out() {
+fn files_too_large_for_any_attempt_are_left_out() {
     let scene = Scene::new();
     let large = fs::File::create(scene.path.join("core.dump")).unwrap();
     large.set_len(21 * 1_024 * 1_024).unwrap();
@@ -241,9 +241,9 @@ fn what_is_too_large_for_any_attempt_is_left_out() {
     assert_eq!(scene.take(2, Some(&first)), None);
 }
 
-/// Once the attempt has ended, its last state is what was kept last.
+/// After the end of the attempt, its last state equals the last snapshot.
 #[test]
-fn what_is_kept_is_not_saved_a_second_time() {
+fn kept_state_is_not_saved_again() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "one\n");
     let first = scene.take(1, None).expect("something changed");
@@ -256,7 +256,7 @@ fn what_is_kept_is_not_saved_a_second_time() {
 }
 
 #[test]
-fn a_tree_that_is_written_to_meanwhile_can_be_kept() {
+fn tree_with_concurrent_writes_can_be_kept() {
     let scene = Scene::new();
     write(&scene.path.join("core/lib.rs"), "steady\n");
     let stop = AtomicBool::new(false);
@@ -285,7 +285,7 @@ fn a_tree_that_is_written_to_meanwhile_can_be_kept() {
     scene.vault_git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-/// Every look-up may ask every pack.
+/// Every object lookup may search every pack.
 #[test]
 fn many_snapshots_do_not_leave_many_packs() {
     let scene = Scene::new();
@@ -302,15 +302,15 @@ fn many_snapshots_do_not_leave_many_packs() {
     scene.vault_git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-/// Few plain changes are taken by their names, and what is not is taken all the same.
+/// A few ordinary changes are added by name. All others must be kept too.
 #[test]
-fn whatever_the_changes_look_like_they_are_kept() {
+fn unusual_changes_are_kept() {
     let scene = Scene::new();
     write(&scene.path.join("core/-x \u{fc}.rs"), "1\n");
     let first = scene.take(1, None).expect("a plain name");
     assert_eq!(scene.text(&first.commit, "core/-x \u{fc}.rs"), "1");
 
-    // A folder where a file was, and a file where a folder was.
+    // A folder replaces a file, and a file replaces a folder.
     fs::remove_file(scene.path.join("README.md")).unwrap();
     write(&scene.path.join("README.md/inner"), "2\n");
     fs::remove_dir_all(scene.path.join("api")).unwrap();
@@ -336,9 +336,9 @@ fn whatever_the_changes_look_like_they_are_kept() {
     assert_eq!(scene.names(&fifth.commit).lines().count(), 6);
 }
 
-/// Its own pipes may be what it works with.
+/// The agent may use its own pipes for its work.
 #[test]
-fn a_working_agent_keeps_its_pipes_but_those_that_git_would_wait_for() {
+fn working_agent_loses_only_pipes_that_block_git() {
     let scene = Scene::new();
     write(&scene.path.join("core/more.rs"), "more\n");
     for pipe in ["core/pipe", "core/.gitignore"] {

@@ -26,7 +26,7 @@ fn with_submodule() -> Lab {
 }
 
 #[test]
-fn submodules_are_filled_from_the_users_own() {
+fn submodules_are_filled_from_the_users_clones() {
     let lab = with_submodule();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -45,7 +45,7 @@ fn submodules_are_filled_from_the_users_own() {
 }
 
 #[test]
-fn a_submodule_that_the_user_does_not_have_is_a_note() {
+fn missing_submodule_is_a_note() {
     let lab = with_submodule();
     lab.git(&["submodule", "--quiet", "deinit", "--force", "--all"]);
     fs::remove_dir_all(lab.user.join(".git/modules")).unwrap();
@@ -58,7 +58,7 @@ fn a_submodule_that_the_user_does_not_have_is_a_note() {
 }
 
 #[test]
-fn a_moved_submodule_is_refused_and_its_checkout_is_kept() {
+fn moved_submodule_is_refused_and_its_checkout_is_kept() {
     let lab = with_submodule();
     let vault = lab.vault();
     let base = lab.plan(&vault);

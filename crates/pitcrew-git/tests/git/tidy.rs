@@ -1,9 +1,9 @@
-//! The vault is put in order, and nothing of it is lost.
+//! Tidying the vault loses nothing.
 
 use crate::lab::{Lab, write};
 use std::{fs, path::Path};
 
-/// More than are left lying about.
+/// More loose objects than the limit.
 const MANY: usize = 2_100;
 
 fn objects(lab: &Lab, vault: &pitcrew_git::Vault) -> Vec<String> {
@@ -21,9 +21,9 @@ fn packs_count(vault: &Path) -> usize {
     files.filter(|it| it.path().extension().is_some_and(|it| it == "pack")).count()
 }
 
-/// Whatever was kept is there afterwards, in few files.
+/// All objects are still there afterwards, in few files.
 #[test]
-fn many_loose_objects_become_a_pack_and_few_stay_as_they_are() {
+fn only_many_loose_objects_are_packed() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -39,7 +39,7 @@ fn many_loose_objects_become_a_pack_and_few_stay_as_they_are() {
     let place = vault.layout().vault.clone();
     let hashed = lab.try_git(&place, &["hash-object", "-w", "--stdin-paths"], paths);
     assert!(hashed.success(), "{}", String::from_utf8_lossy(&hashed.stderr));
-    // Some are referenced, and most are not yet: an import in progress may have made them.
+    // Some are referenced, but most are not: an import in progress may have made them.
     let blobs = String::from_utf8(hashed.stdout).unwrap();
     let entries: Vec<String> =
         blobs.lines().take(MANY / 2).map(|it| format!("100644 blob {it}\t{it}\n")).collect();

@@ -2,9 +2,10 @@ use crate::lab::{Lab, make_executable, tree_of};
 use pitcrew_model::limits;
 use std::fs;
 
-/// S1-051: a dirty tree does not block; it is taken in as it is, and stays as it is.
+/// S1-051: a dirty tree does not block a plan. Its changes are included, and the tree is not
+/// changed.
 #[test]
-fn a_dirty_tree_is_snapshotted_without_touching_it() {
+fn dirty_tree_is_snapshotted_without_changing_it() {
     let lab = Lab::new();
     lab.write("keep.txt", "kept\n");
     lab.write("doomed.txt", "doomed\n");
@@ -43,7 +44,7 @@ fn a_dirty_tree_is_snapshotted_without_touching_it() {
 }
 
 #[test]
-fn a_file_that_was_only_staged_is_in_the_vault_after_the_users_gc() {
+fn staged_file_is_in_the_vault_after_the_users_gc() {
     let lab = Lab::new();
     lab.write("staged.txt", "content that is nowhere else\n");
     lab.git(&["add", "staged.txt"]);
@@ -57,7 +58,7 @@ fn a_file_that_was_only_staged_is_in_the_vault_after_the_users_gc() {
 }
 
 #[test]
-fn the_users_excludes_and_line_endings_are_kept() {
+fn users_excludes_and_line_endings_are_kept() {
     let lab = Lab::new();
     fs::create_dir_all(lab.home().join(".config/git")).unwrap();
     fs::write(lab.home().join(".config/git/ignore"), "*.global\n").unwrap();
@@ -86,7 +87,7 @@ fn the_users_excludes_and_line_endings_are_kept() {
 }
 
 #[test]
-fn the_users_filters_are_applied() {
+fn users_filters_are_applied() {
     let lab = Lab::new();
     lab.git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
     lab.write(".gitattributes", "*.shout filter=shout\n");
@@ -98,7 +99,7 @@ fn the_users_filters_are_applied() {
 }
 
 #[test]
-fn odd_things_in_the_tree_are_left_out_by_name() {
+fn unusual_files_are_left_out_by_name() {
     let lab = Lab::new();
     lab.write("mine.txt", "mine\n");
     for name in ["embedded", "unborn"] {
@@ -123,7 +124,7 @@ fn odd_things_in_the_tree_are_left_out_by_name() {
 }
 
 #[test]
-fn an_unmerged_index_is_taken_in_and_named() {
+fn unmerged_index_is_included_and_noted() {
     let lab = Lab::new();
     lab.git(&["checkout", "--quiet", "-b", "other"]);
     lab.write("README.md", "other\n");
@@ -139,7 +140,7 @@ fn an_unmerged_index_is_taken_in_and_named() {
 }
 
 #[test]
-fn split_and_sparse_indexes_and_linked_worktrees_are_understood() {
+fn split_and_sparse_indexes_and_linked_worktrees_are_supported() {
     let lab = Lab::new();
     let linked = lab.folder.path().canonicalize().unwrap().join("linked");
     lab.git(&["worktree", "add", "--quiet", linked.to_str().unwrap(), "-b", "other"]);

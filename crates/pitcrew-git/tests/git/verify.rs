@@ -3,7 +3,7 @@ use pitcrew_git::{Vault, Verify};
 use pitcrew_model::{CommitId, Failure, RepoPath};
 use std::path::Path;
 
-/// Work of `number` that writes one file.
+/// The work of attempt `number`, which writes one file.
 fn work(
     lab: &Lab,
     vault: &Vault,
@@ -47,14 +47,15 @@ fn checks_run_on_the_merge_of_both_sides() {
     let parents = lab.vault_git(&vault, &["log", "-1", "--format=%P|%s", &verified.merged.0]);
     assert_eq!(parents, format!("{head} {two}|task-1: do it"));
     let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().flatten();
-    // The attributes of merges stay for the next one.
+    // The attribute files of merges are kept for the next merge.
     let is_gone = || left().all(|it| it.file_name() == "attributes");
     pitcrew_testkit::eventually("its checkout is gone", || is_gone().then_some(()));
 }
 
-/// A place for the checks and the box of the first one can be made before there is anything to check.
+/// The folder for the checks and the box of the first check can be made before there is anything to
+/// check.
 #[test]
-fn work_is_verified_in_the_place_that_was_made_ready() {
+fn work_is_verified_in_the_prepared_folder() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -90,7 +91,7 @@ fn every_failed_check_is_reported() {
 }
 
 #[test]
-fn a_conflict_names_the_files() {
+fn conflict_names_the_files() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -140,7 +141,7 @@ fn expected_files_must_be_touched() {
 }
 
 #[test]
-fn work_that_adds_nothing_is_the_head_itself() {
+fn work_that_adds_nothing_returns_the_head() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -149,10 +150,9 @@ fn work_that_adds_nothing_is_the_head_itself() {
     assert_eq!(verified.merged, base.start);
 }
 
-/// The process that judged the work knows that it is on top of the head; one that was restarted
-/// does not.
+/// The process that judged the work has the commit in its cache. A restarted process does not.
 #[test]
-fn a_merge_is_the_same_from_memory_and_from_git() {
+fn merge_from_cache_equals_merge_from_git() {
     let lab = Lab::new();
     let judge = lab.vault();
     let base = lab.plan(&judge);
@@ -177,7 +177,7 @@ fn a_merge_is_the_same_from_memory_and_from_git() {
 }
 
 #[test]
-fn checks_on_the_base_are_never_a_failure() {
+fn failing_checks_on_the_base_are_not_an_error() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
@@ -194,7 +194,7 @@ fn checks_on_the_base_are_never_a_failure() {
 }
 
 #[test]
-fn the_integration_branch_moves_by_compare_and_set() {
+fn integration_branch_moves_by_compare_and_set() {
     let lab = Lab::new();
     let vault = lab.vault();
     let base = lab.plan(&vault);
