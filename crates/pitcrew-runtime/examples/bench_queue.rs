@@ -50,7 +50,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Many senders at a time, until every mailbox is full.
+/// Many concurrent senders, until every mailbox is full.
 fn send_many(dir: &Path) -> Outcome<(f64, Vec<Vec<String>>)> {
     let mut writer = Writer::open(SqliteJournal::open(dir)?, |_| {})?;
     take(&mut writer, &[person(create_plan(TASKS))])?;
@@ -86,7 +86,7 @@ fn write_bare(path: &Path, batches: &[Vec<String>]) -> Outcome<f64> {
     Ok(MESSAGES as f64 / started.elapsed().as_secs_f64())
 }
 
-/// One message at a time to an agent that waits for a person.
+/// Sends one message at a time to an agent that waits for a person.
 fn send_alone(dir: &Path) -> Outcome<Vec<f64>> {
     let mut writer = Writer::open(SqliteJournal::open(dir)?, |_| {})?;
     let created = take(&mut writer, &[person(create_plan(1))])?;

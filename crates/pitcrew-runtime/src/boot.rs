@@ -14,7 +14,7 @@ use pitcrew_writer::{LOST, Reissue};
 use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::oneshot;
 
-/// What the writer processes before anything else.
+/// The inputs that the writer processes first.
 pub struct InitialInputs {
     /// The time of the signals.
     pub at: Timestamp,
@@ -23,15 +23,15 @@ pub struct InitialInputs {
     pub orders: Vec<Envelope>,
 }
 
-/// What to do before the drivers start.
+/// The work to do before the drivers start.
 pub struct Boot {
     /// The agents of the previous orchestrator.
     held: Vec<PreviousAgent>,
-    /// The agents that it was starting; they are found by the effect that starts them.
+    /// The agents that it was starting. They are identified by the effect that starts them.
     starting: Vec<WorkerId>,
     /// The attempts of both.
     attempts: BTreeSet<AttemptId>,
-    /// The time of the previous orchestrator's last entry.
+    /// The time of the previous orchestrator's last journal entry.
     last: Timestamp,
     orders: Vec<Command>,
 }
@@ -71,7 +71,7 @@ impl Boot {
     /// journal's last entry: while one agent's interruption is reported, the deadline of another
     /// must not pass.
     pub async fn run(self, first: oneshot::Sender<InitialInputs>, agents: &Arc<Agents>, log: &Log) {
-        // First, because only these agents have the credentials they refreshed in the meantime.
+        // First, because only these agents have the credentials that they have refreshed since.
         agents.logins.adopt(&self.attempts);
         agents.remove_left_over(&self.attempts);
         let found = self.held.iter().map(|held| async {
@@ -96,7 +96,8 @@ impl Boot {
     }
 }
 
-/// An agent that has exited reports that itself, after its earlier output.
+/// Returns the signal for a found agent. An agent that has exited reports this itself, after its
+/// earlier output.
 fn signal_of(worker: WorkerId, found: ReattachOutcome, away_ms: u64) -> Signal {
     match found {
         ReattachOutcome::Alive { away } => {

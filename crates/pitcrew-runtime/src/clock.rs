@@ -20,8 +20,8 @@ static START: LazyLock<(Duration, Instant)> = LazyLock::new(|| {
 /// How far the journal is ahead of the wall clock.
 static AHEAD_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts only the time that passed for programs: suspending the machine or setting its clock must
-/// not time out workers.
+/// Returns the time for deadlines. It does not advance while the machine is suspended and ignores
+/// changes of the clock, so that neither can time out workers.
 pub fn now() -> Timestamp {
     counted().plus(AHEAD_MS.load(Ordering::Relaxed))
 }

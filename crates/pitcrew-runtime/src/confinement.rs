@@ -30,7 +30,7 @@ const MIB: u64 = 1_024 * 1_024;
 /// The sandbox that is available.
 #[derive(Clone, Debug)]
 pub struct Confinement {
-    /// The best tier, as far as the user wants it.
+    /// The strongest available tier that the user's settings allow.
     pub tier: Tier,
     /// Why it is not T3.
     pub no_box: Option<Obstacle>,
@@ -68,10 +68,10 @@ impl Confinement {
         Self { tier, no_box, no_landlock, bubblewrap: None }
     }
 
-    /// The same as the kernel's type.
+    /// Converts to the kernel's type.
     pub fn for_kernel(&self, settings: &SandboxSettings) -> Sandbox {
         let wants_t1 = [settings.tier, settings.min_tier].contains(&Some(Tier::T1));
-        // A repository may raise `min_tier` to T2, which is no consent of the user.
+        // A repository may raise `min_tier` to T2, but that is not the user's consent.
         let wants_t2 = settings.tier == Some(Tier::T2);
         // The first reason is the one to fix; the other reasons are shorter.
         let obstacle = self.no_box.as_ref().map(|it| format!("{}: {}", it.reason, it.remedy));
@@ -88,7 +88,7 @@ impl Confinement {
     }
 }
 
-/// What every program here may do, before it gets a checkout.
+/// The policy of every program, before it gets a checkout.
 pub fn base(
     found: &Confinement,
     settings: &SandboxSettings,
@@ -153,16 +153,16 @@ pub fn record(policy: &Policy, attempt: &Path) -> io::Result<Confined> {
     Ok(Confined { tier: policy.tier, policy: policy_digest })
 }
 
-/// What one agent may access in addition.
+/// The additional access of one agent.
 pub struct AgentAccess<'a> {
     pub checkout: &'a Path,
     /// Its command line: programs and scripts that are named by path are readable.
     pub argv: &'a [String],
     /// Its private home, if it has one.
     pub home: PathBuf,
-    /// Other readable paths: our tools' socket, its settings.
+    /// Other readable paths, such as the socket for our tools and its settings.
     pub read: Vec<PathBuf>,
-    /// Where it may write in the checkout.
+    /// The part of the checkout that it may write.
     pub hold: WriteScope<'a>,
     /// The user's repository.
     pub root: &'a Path,
@@ -170,7 +170,7 @@ pub struct AgentAccess<'a> {
     pub unseen: &'a [String],
 }
 
-/// Where an agent may write in its checkout.
+/// The part of its checkout that an agent may write.
 pub enum WriteScope<'a> {
     /// Everywhere: it has no zone.
     Nothing,

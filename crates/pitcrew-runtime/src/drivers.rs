@@ -87,7 +87,7 @@ impl Drivers {
         running.cut_all();
         let ended = async {
             self.agents.stop_all().await;
-            // Nothing may attach again for a long time.
+            // Copies refreshed logins back now, because the next orchestrator may start much later.
             self.agents.logins.round().await;
             running.join().await;
             self.vault.end_ahead().await;
@@ -228,7 +228,7 @@ async fn work(
     }
 }
 
-/// Prepares collecting the work, which happens next.
+/// Prepares for collecting the work, which usually comes next.
 async fn stop_agent(agents: &Agents, vault: &VaultDriver, worker: WorkerId) -> EffectResult {
     let attempt = agents.attempt(worker);
     if let Some(attempt) = attempt {
@@ -259,7 +259,7 @@ async fn prepare_checkout(
     result
 }
 
-/// Also drops the index of the checkout.
+/// Removes a checkout, and drops its index.
 async fn remove_checkout(
     vault: &VaultDriver,
     symbols: &Symbols,
@@ -287,7 +287,7 @@ mod tests {
 
     /// S2-072: an effect whose driver panics has a result.
     #[tokio::test]
-    async fn an_effect_that_panics_has_failed() {
+    async fn a_panicking_effect_fails() {
         let save = Effect::SaveWork {
             attempt: AttemptId(7),
             plan: PlanId(1),

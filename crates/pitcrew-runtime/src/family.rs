@@ -1,5 +1,5 @@
-//! What a worker may know about itself and its sub-tasks: read from the kernel's state, which is
-//! the only place that has it.
+//! Facts about a worker and its sub-tasks that the worker may know. They are read from the kernel's
+//! state, which is their only source.
 
 use crate::handle::{self, Handle};
 use pitcrew_kernel::{Pull, State};
@@ -118,8 +118,8 @@ impl Handle {
         self.look(look).await
     }
 
-    /// The results of the attempt's sub-tasks; those that have not ended have no result. Without
-    /// names: of all. Sub-tasks of others are refused.
+    /// The results of the attempt's sub-tasks; those that have not ended have no result. If `tasks`
+    /// is empty, returns all. Sub-tasks of other workers are refused.
     pub async fn results(
         &self,
         attempt: AttemptId,

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 /// A message to the writer's thread.
 pub(crate) enum Message {
     Input(Box<Envelope>),
-    /// Reads the state: only the kernel knows some things.
+    /// Reads the state, which only the kernel has.
     Look(Box<dyn FnOnce(&State) + Send>),
     /// Nothing after this is accepted.
     Stop,
@@ -42,7 +42,7 @@ pub struct Accepted {
     pub entries: Vec<Entry>,
 }
 
-/// What can be removed.
+/// Checkouts and snapshots that can be removed.
 #[derive(Clone, Debug, Default)]
 pub struct Garbage {
     /// Attempts whose checkouts can be removed.
@@ -70,7 +70,7 @@ impl Handle {
         self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::Ignore).await;
     }
 
-    /// The same, and waits until it is on disk or obsolete.
+    /// Sends a signal and waits until it is on disk or obsolete.
     pub(crate) async fn signal_and_wait(&self, signal: Signal) {
         let (sender, verdict) = oneshot::channel();
         self.send(Actor::Orchestrator, InputBody::Signal(signal), Reply::To(sender)).await;
@@ -86,7 +86,7 @@ impl Handle {
         self.inputs.send(Message::Input(Box::new(Envelope { actor, body, reply }))).await.ok();
     }
 
-    /// What `CollectGarbage` would remove now. Empty during shutdown.
+    /// The garbage that `CollectGarbage` would remove now. Empty during shutdown.
     pub async fn garbage(&self) -> Garbage {
         let (sender, answer) = oneshot::channel();
         let look = |state: &State| {

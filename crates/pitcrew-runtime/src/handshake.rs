@@ -23,7 +23,7 @@ use std::{
 
 pub use report::{AgentReport, Choice, RequestError};
 
-/// If the starter is gone, the agent ends soon.
+/// If the starter dies, the agent ends after this time.
 const LEASE_MS: u64 = 5_000;
 
 /// The result of the test.
@@ -80,7 +80,7 @@ async fn meet(
         http: HttpTools::new(&dirs),
         sockets: WorkerSockets::new(&dirs, Tier::T1),
         dirs,
-        // Nothing serves the tools of a worker without a task.
+        // A worker without a task has no tools.
         tokens: Tokens::new("0".repeat(64)),
         backends: BTreeMap::from([(name.to_owned(), backend)]),
         model: None,
@@ -96,7 +96,7 @@ async fn meet(
         reach: WorkerAccess { zone: Zone::default(), sees: Vec::new(), stay: CheckoutRole::Owner },
         unseen: Vec::new(),
     };
-    // With the user's own state: the user runs this to check that the agent works.
+    // Uses the user's own state, because the user runs this to check that the agent works.
     let opened =
         match setup.launch(EffectId(1), AttemptId(1), &which, cwd, AgentResources::default()) {
             Ok(launch) => pitcrew_acp::open(launch).await.map_err(|it| it.failure),

@@ -16,7 +16,7 @@ pub struct Changed {
     pub patch: String,
 }
 
-/// There is nothing to compare yet, or git failed.
+/// Either there is nothing to compare yet, or git failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InspectError {
     #[error("there is nothing to compare yet")]

@@ -23,7 +23,7 @@ use std::{
     thread,
 };
 
-/// A program without root rights cannot listen below this port, so it cannot be forwarded.
+/// An unprivileged program cannot listen below this port, so such ports cannot be forwarded.
 const PORT_MIN: u16 = 1_024;
 
 /// Detected once, when an orchestrator starts.

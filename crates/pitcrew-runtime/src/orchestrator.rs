@@ -128,7 +128,7 @@ impl Orchestrator {
         let mut first_orders = first_orders(&setup);
         first_orders.push(Command::ApplySandbox { sandbox: found.for_kernel(&sandbox) });
         let journal = SqliteJournal::open(&setup.dirs.state)?;
-        // We hold the lock of the journal, so the previous owner of programs that still run is
+        // We hold the journal lock, so the previous owner of programs that are still running is
         // dead.
         let owner = setup.dirs.state.display().to_string();
         end_left_behind(&owner);
@@ -188,7 +188,7 @@ impl Orchestrator {
         let writer_ended = spawn_writer(writer_loop, writer, first)?;
         let (stop_drivers, stop) = oneshot::channel();
         let drivers = tokio::spawn(async move {
-            // Completes even during a stop: only agents that were found can be ended.
+            // Completes even during a stop, because only agents that were found can be ended.
             boot.run(tell_first, &drivers.agents, &log).await;
             drivers.run(ordered, stop).await;
         });
@@ -264,7 +264,7 @@ fn spawn_writer<J: Journal + 'static>(
             eprintln!("pitcrew: the writer panicked; the orchestrator exits");
             std::process::abort();
         };
-        // Dropped here if it is not awaited.
+        // The writer is dropped here if nothing waits for it.
         ended.send(writer).ok();
     };
     thread::Builder::new().name("writer".into()).spawn(run)?;
@@ -283,7 +283,7 @@ fn redactor(setup: &Setup) -> Redactor {
     Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &tokens)
 }
 
-/// The key in the file of the built-in agent. If it cannot be read it cannot leak.
+/// Reads the key in the file of the built-in agent. An unreadable key cannot leak.
 fn key_in_file(model: &ModelSettings) -> Option<String> {
     let file = model.key_file.as_ref()?;
     let is_key = fs::metadata(file).is_ok_and(|it| it.is_file() && it.len() <= KEY_BYTES_MAX);

@@ -1,8 +1,8 @@
-//! Parses foreign sources in helper processes, which die alone.
+//! Parses untrusted sources in helper processes, whose crash affects nothing else.
 //!
-//! At most two run at a time, each with a limit on memory, and on time for each source. If a helper
-//! dies, its source is tried once more in a new one, because something else may have killed the
-//! first; if that dies too, the source is skipped. Idle helpers are ended.
+//! At most two run at a time, each with a memory limit, and a time limit for each source. If a
+//! helper dies, its source is tried once more in a new one, because the cause may have been
+//! something else. If that dies too, the source is skipped. Idle helpers are ended.
 
 use pitcrew_process::{Helper, HelperEnd, confine_helper, limit_time};
 use pitcrew_symbols::{
@@ -18,27 +18,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The word that makes our executable a helper.
+/// The argument that starts our executable as a helper.
 const PART: &str = "parser";
 
-/// Helpers at a time, and so requests: together they have about 1 GiB of heap.
+/// The maximum number of helpers, and so of concurrent requests. Together they have about 1 GiB of
+/// heap.
 const HELPERS_MAX: usize = 2;
 
-/// CPU time for one source, after which the kernel ends the helper. The parser gives up before that,
+/// The CPU time for one source, after which the kernel ends the helper. The parser gives up earlier
 /// unless it is stuck.
 const SOURCE_SECONDS_MAX: u64 = 10;
 
-/// Time to start a helper, and for one answer, on a busy machine. Only a stopped helper takes
-/// longer.
+/// The time limit for starting a helper and for one answer, even on a busy machine. Only a stopped
+/// helper takes longer.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(2);
 
-/// A helper without work is kept for this long.
+/// How long an idle helper is kept.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Pause after a failed start.
+/// The pause after a failed start.
 const START_PAUSE: Duration = Duration::from_secs(10);
 
-/// Plays the part of a helper, if that is what the words of the command line say.
+/// Runs the parser helper if the command line asks for it.
 pub fn play_parser(words: &[OsString]) -> Option<ExitCode> {
     (words == [PART]).then(|| match parser_main() {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,12 +49,12 @@ pub fn play_parser(words: &[OsString]) -> Option<ExitCode> {
 
 fn parser_main() -> io::Result<()> {
     confine_helper(HELPER_BYTES_MAX)?;
-    // The message of a panic may quote the source.
+    // A panic message may quote the source.
     std::panic::set_hook(Box::new(|_| {}));
     serve(io::stdin(), io::stdout(), || limit_time(SOURCE_SECONDS_MAX))
 }
 
-/// A parser that asks helper processes.
+/// A parser that uses helper processes.
 #[derive(Debug)]
 pub struct Parsers(Arc<Shared>);
 
@@ -62,16 +63,16 @@ struct Shared {
     /// Our own executable.
     program: PathBuf,
     state: Mutex<State>,
-    /// A request is done.
+    /// Notified when a request is done.
     free: Condvar,
     closed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Requests in progress, each with a helper of its own.
+    /// Requests in progress. Each uses one helper.
     busy_count: usize,
-    /// Helpers without work. With the busy ones there are at most `HELPERS_MAX`.
+    /// Idle helpers. Together with the busy ones there are at most `HELPERS_MAX`.
     idle: Vec<Idle>,
     pause_until: Option<Instant>,
     keeper: Option<JoinHandle<()>>,
@@ -85,8 +86,8 @@ struct Idle {
 }
 
 impl Parsers {
-    /// Starts nothing before something is to be parsed. `program` is our own executable, or one
-    /// that calls [`play_parser`].
+    /// Starts no process before the first request. `program` is our own executable, or one that
+    /// calls [`play_parser`].
     pub fn new(program: &Path) -> Self {
         let (free, closed) = (Condvar::new(), Condvar::new());
         let (program, state) = (program.to_owned(), Mutex::default());
@@ -120,19 +121,19 @@ impl Drop for Parsers {
     }
 }
 
-/// Which helper a request is for.
+/// Selects the helper for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Any,
-    /// One that has parsed nothing: a used one may have fragmented memory.
+    /// An unused one, because a used one may have fragmented memory.
     New,
 }
 
-/// The right to one helper.
+/// The right to use one helper.
 struct Turn<'a>(&'a Arc<Shared>);
 
 impl<'a> Turn<'a> {
-    /// Waits until there are fewer requests in progress than helpers.
+    /// Waits until fewer requests than helpers are in progress.
     fn take(shared: &'a Arc<Shared>) -> Self {
         let mut state = shared.lock();
         while state.busy_count >= HELPERS_MAX {
@@ -142,7 +143,7 @@ impl<'a> Turn<'a> {
         Self(shared)
     }
 
-    /// Asks a helper; fails with the reason if it dies.
+    /// Sends a request to a helper. Fails with the reason if the helper dies.
     fn parse(&self, request: &Request<'_>, which: Which) -> Result<Parsed, Skipped> {
         let mut helper = self.helper(which).map_err(|_| Skipped::NoParser)?;
         helper.set_deadline(Instant::now() + ANSWER_TIME_MAX);
@@ -159,7 +160,7 @@ impl<'a> Turn<'a> {
         let mut state = self.0.lock();
         match (state.idle.pop(), which) {
             (Some(idle), Which::Any) => return Ok(idle.helper),
-            // It makes room for the new one.
+            // The idle helper is dropped to make room for the new one.
             (idle, _) => drop(idle),
         }
         if state.pause_until.is_some_and(|it| it > Instant::now()) {
@@ -204,7 +205,7 @@ impl Shared {
         }
     }
 
-    /// Ends idle helpers, and returns when there are none left.
+    /// Ends idle helpers. Returns when there are none left.
     fn end_idle(&self) {
         let mut state = self.lock();
         while !state.is_closed {
@@ -225,7 +226,7 @@ fn why_skipped(error: &io::Error, helper: Helper) -> Skipped {
     let Ok(end) = helper.end() else { return Skipped::Killed };
     match (error.kind(), end) {
         (ErrorKind::InvalidData, _) => Skipped::Crashed,
-        // Something kept it from working.
+        // Something outside the source stopped or killed the helper.
         (ErrorKind::TimedOut, _) | (_, HelperEnd::Killed) => Skipped::Killed,
         (_, HelperEnd::Aborted) => Skipped::TooMuchMemory,
         (_, HelperEnd::OutOfTime) => Skipped::TooSlow,

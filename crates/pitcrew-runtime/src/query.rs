@@ -7,9 +7,9 @@ use pitcrew_model::{AttemptId, QueryId, QueryOutcome};
 /// The state of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// It is unknown, or its answer is no longer kept.
+    /// The question is unknown, or its answer is no longer stored.
     Unknown,
-    /// It is in progress, or the asker waits for a slot to receive the answer.
+    /// The question is in progress, or the asker waits for a slot to receive the answer.
     Open,
     Ended(Told),
 }

@@ -41,7 +41,7 @@ impl Redactor {
     }
 }
 
-/// A truncated text may end with the start of a secret.
+/// Removes the beginning of a secret at the end of a text, which may have been truncated there.
 fn without_beginning(text: &str, secret: &str) -> String {
     let parts: Vec<&str> = text.split('…').collect();
     let shortened = parts.into_iter().map(|part| {

@@ -12,7 +12,7 @@ pub fn without_secrets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut is_dropped = false;
     for line in text.split_inclusive('\n') {
-        // A value with continuation lines is one secret.
+        // The continuation lines of a dropped value are dropped with it.
         let goes_on = is_dropped;
         is_dropped = goes_on || is_secret(line);
         if !is_dropped {
@@ -33,7 +33,7 @@ fn is_secret(line: &str) -> bool {
     if line.trim_start().trim_start_matches(quotes).starts_with("//") {
         return true;
     }
-    // Some use a colon; headings and URLs contain one too.
+    // Some tools use a colon, but headings and URLs contain one too.
     let has_colon = !line.contains('=') && !line.contains("://") && !line.starts_with('[');
     let sign = if has_colon { ':' } else { '=' };
     let ends = |it: char| it.is_whitespace() || "{,[\"'!;:?&".contains(it);
@@ -73,7 +73,7 @@ fn without_credentials(line: &str) -> String {
     shown
 }
 
-/// A proxy may be given without a scheme.
+/// The URL of a proxy may have no scheme.
 fn proxy_without_credentials(line: &str) -> String {
     let Some((name, value)) = line.split_once('=') else { return line.to_owned() };
     match value.rsplit_once('@') {

@@ -95,7 +95,7 @@ impl WriterLoop {
         let due = if committed.is_stored {
             next_due(writer.state())
         } else {
-            // Something that is due now would only fail again.
+            // Anything that is due now would fail again.
             Some(clock::now().plus(RETRY_MS))
         };
         self.publish_due(writer.state(), due);
@@ -128,7 +128,7 @@ fn reply(batch: Vec<Envelope>, committed: Committed, before: Seq) -> Vec<Envelop
     let mut again = Vec::new();
     for (envelope, verdict) in batch.into_iter().zip(verdicts) {
         match envelope.reply {
-            // The sender may be gone; the verdict is valid all the same.
+            // The sender may have been dropped; the verdict is valid anyway.
             Reply::To(sender) => drop(sender.send(verdict.map(|range| Accepted {
                 seq: Seq(before.0 + range.end as u64),
                 entries: entries[range].to_vec(),

@@ -115,7 +115,7 @@ async fn serve_connection(
     tokio::select! {
         // Data that has arrived is read before the timeout applies.
         biased;
-        // A broken connection is its client's problem.
+        // Errors of a connection matter only to its client.
         _ = &mut serving => return,
         () = connection.must_close() => return,
         () = doors.closed() => serving.as_mut().graceful_shutdown(),

@@ -1,4 +1,4 @@
-//! Detects that the orchestrator is not needed.
+//! Detects when the orchestrator is no longer needed.
 
 use std::{
     sync::{

@@ -83,7 +83,7 @@ pub async fn open(doors: &Arc<Doors>, port: u16, kept: Duration) -> io::Result<u
     *open = Some(Listener { port, until });
     let router = Router::new().route(paths::MCP, any(answer)).with_state(doors.clone());
     let doors = doors.clone();
-    // Ends with the server, which does not wait for it.
+    // The task ends with the server and need not be joined.
     tokio::spawn(async move {
         let closing = doors.clone();
         let expiry = async move {

@@ -38,7 +38,7 @@ pub enum Identity {
     Worker(AttemptId),
 }
 
-/// The limits of an endpoint.
+/// The connection limits of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub connections: usize,
@@ -50,7 +50,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of an endpoint, given the process's limit of open files: the endpoints of 20
+    /// The limits of an endpoint for the process's limit of open files. The endpoints of 20
     /// workers, the loopback and the user's together leave enough files for the orchestrator's
     /// work.
     pub fn of(endpoint: Endpoint, files_max: usize) -> Self {

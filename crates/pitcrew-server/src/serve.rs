@@ -159,7 +159,7 @@ async fn serve_worker(doors: Arc<Doors>, socket: WorkerSocket) -> io::Result<()>
     let serving = serve_at(listener, pool, router, &doors, doors.closed());
     tokio::select! {
         () = serving => {}
-        // Nothing of the worker runs.
+        // All programs of the worker have ended.
         _ = closed => {}
     }
     Ok(())

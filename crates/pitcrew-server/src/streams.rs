@@ -23,7 +23,7 @@ pub struct Lines {
     sender: mpsc::Sender<Bytes>,
 }
 
-/// The stream failed: its reader sees that it broke off.
+/// The stream failed, so the reader receives an incomplete response.
 pub struct Broken(io::Error);
 
 impl Lines {

@@ -92,7 +92,7 @@ impl Calling<'_> {
     /// A tool that is not visible cannot be called either.
     async fn check_visible(&self, name: &str) -> Result<(), Refused> {
         let visible = visible(self.caller.role(self.doors).await);
-        // A worker may use the other name for ending its work.
+        // A worker may use the alternative name of the tool that ends its work.
         let wanted = match canonical_name(name) {
             Some(COMPLETE_TASK | SUBTASK_COMPLETE) if self.caller != Caller::Client => {
                 return Ok(());
@@ -126,7 +126,7 @@ impl Calling<'_> {
         Ok(self.try_order(order).await?)
     }
 
-    /// The same, for callers that handle a rejection.
+    /// Like `order`, for callers that handle a rejection.
     async fn try_order(&self, order: Command) -> Result<pitcrew_runtime::Accepted, Rejection> {
         let order = match &self.nonce {
             Some(nonce) => Command::Once { nonce: nonce.clone(), order: Box::new(order) },

@@ -1,6 +1,6 @@
-//! Encodes numbers and texts as bytes, and back. Reading garbage returns `None`.
+//! Encodes numbers and texts as bytes and decodes them. Decoding garbage returns `None`.
 
-/// Appends to bytes.
+/// Appends encoded values to a buffer.
 #[derive(Default)]
 pub struct Writer {
     pub bytes: Vec<u8>,
@@ -38,7 +38,7 @@ fn low_bits(value: u64) -> u8 {
     u8::try_from(value & 0x7f).expect("seven bits fit")
 }
 
-/// Takes from bytes.
+/// Decodes values from a byte slice.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_none() {
+    fn garbage_returns_none() {
         assert_eq!(Reader::new(&[]).byte(), None);
         assert_eq!(Reader::new(&[0xff; 20]).number(), None, "it never ends");
         assert_eq!(Reader::new(&[9, b'a']).text(), None, "it is cut off");

@@ -4,9 +4,10 @@ use crate::Language;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// Which symbols a file has: those of a content in a language.
+/// Identifies the symbols of a file by its content and language.
 ///
-/// Cryptographic, because agents write the contents: none may stand for another one's file.
+/// A cryptographic digest, because agents write the contents and one file must not pass for
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(pub [u8; 16]);
 
@@ -27,7 +28,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Detects torn writes. No protection against tampering.
+/// Detects torn writes. This is no protection against tampering.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(8);
     let mut sum = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;
@@ -43,7 +44,7 @@ fn mix(sum: u64, word: u64) -> u64 {
     (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)
 }
 
-/// The hash of a name in the table. Two names may share one.
+/// The hash of a name in the table. Different names may have the same hash.
 pub fn of_name(name: &str) -> u32 {
     let sum = name.bytes().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -51,9 +52,9 @@ pub fn of_name(name: &str) -> u32 {
     u32::try_from((sum ^ (sum >> 32)) & 0xffff_ffff).expect("32 bits")
 }
 
-/// What a name is made of, whatever the case of its letters: its length, which letters it has, and
-/// which stand side by side. Names that differ a lot are distinguished by it, at the cost
-/// of a few instructions.
+/// A compact summary of a name that ignores case: its length, its letters and its pairs of adjacent
+/// letters. Comparing two shapes takes a few instructions and distinguishes names that differ a
+/// lot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape(u64);
 
@@ -61,7 +62,7 @@ const SETS_BITS: u32 = 29;
 const SETS_MASK: u64 = (1 << SETS_BITS) - 1;
 
 impl Shape {
-    /// Longer names count as this long.
+    /// Longer names are treated as having this length.
     pub const LENGTH_MAX: usize = 63;
 
     pub fn of(name: &str) -> Self {
@@ -82,18 +83,19 @@ impl Shape {
         usize::try_from(self.0 >> (2 * SETS_BITS)).expect("six bits")
     }
 
-    /// How many letters there are here and not there.
+    /// The number of letters that are in this name but not in the other.
     pub fn lacks(self, other: Self) -> usize {
         (self.0 & !other.0 & SETS_MASK).count_ones() as usize
     }
 
-    /// Whether the other name has all that this one has, as it has if this one is a part of it.
+    /// Whether the other name has every letter and pair of this one. This holds if it contains this
+    /// name.
     pub fn may_be_in(self, other: Self) -> bool {
         self.0 & !other.0 & (SETS_MASK << SETS_BITS | SETS_MASK) == 0
     }
 }
 
-/// One number for each letter, and one for all that is none.
+/// Maps each letter, all digits, `_` and all other bytes to separate numbers.
 fn letter(byte: u8) -> u32 {
     match byte.to_ascii_lowercase() {
         it @ b'a'..=b'z' => u32::from(it - b'a'),
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_text_in_another_language_is_something_else() {
+    fn the_language_is_part_of_the_key() {
         let keys: BTreeSet<Key> = Language::ALL.iter().map(|it| Key::of(*it, b"x")).collect();
         assert_eq!(keys.len(), Language::ALL.len());
         assert!(keys.iter().all(|it| it.to_string().len() == 32));

@@ -1,8 +1,8 @@
 //! Extracts definitions from the bytes of a file.
 //!
-//! Each language has a module that knows which nodes of its grammar are declarations and where
-//! their names and bodies are; common code is in `walk` and `text`. Bodies of functions are never
-//! entered, and those of Rust are not even parsed.
+//! The module of each language knows which nodes of its grammar are declarations and how to find
+//! their names and bodies. Common code is in `walk` and `text`. Function bodies are never entered,
+//! and those of Rust are not even parsed.
 
 mod bodies;
 mod nesting;
@@ -29,9 +29,9 @@ pub use parse::on_large_stack;
 use std::{cell::RefCell, time::Duration};
 use walk::{Visit, Walk};
 
-/// A larger file is skipped: its syntax tree takes many times its size.
+/// Larger files are skipped, because a syntax tree takes many times the size of its source.
 pub const FILE_BYTES_MAX: usize = 2 << 20;
-/// A file that takes more CPU time to parse is skipped.
+/// A file is skipped if parsing takes more CPU time than this.
 pub const FILE_TIME_MAX: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -41,14 +41,14 @@ thread_local! {
 
 /// Extracts the definitions and imports of a file, in this process. Broken parts are left out.
 ///
-/// Time, stack and nesting are limited, but memory is not: that takes a process of its own, see
-/// [`Parser`](crate::Parser). Call it inside of [`on_large_stack`] for many files; otherwise each
-/// large file is parsed on a thread of its own.
+/// Time, stack and nesting are limited, but memory is not: limiting it takes a separate process,
+/// see [`Parser`](crate::Parser). To extract many files, call it inside [`on_large_stack`];
+/// otherwise each large file is parsed on a separate thread.
 pub fn extract(language: Language, source: &[u8]) -> FileSymbols {
     packed(language, source).into()
 }
 
-/// The same in its packed form.
+/// Like `extract`, but returns the packed form.
 pub fn packed(language: Language, source: &[u8]) -> Parsed {
     if source.len() > FILE_BYTES_MAX {
         return Parsed::skipped(language, Skipped::TooLarge);
@@ -86,7 +86,7 @@ pub fn packed(language: Language, source: &[u8]) -> Parsed {
     }
 }
 
-/// Parses a prepared source, and takes all texts from the original.
+/// Parses a prepared source. All texts are taken from the original source.
 fn parsed(language: Language, source: &[u8], made: &[u8], cuts: &Cuts) -> Parsed {
     let Some(tree) = parse::parse(language, made, FILE_TIME_MAX) else {
         return Parsed::skipped(language, Skipped::TooSlow);
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use std::{fs, path::Path};
 
-    /// Every source in a folder.
+    /// Calls `take` for every source in a folder.
     fn sources(folder: &Path, take: &mut impl FnMut(&Path, &[u8])) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_bodies_changes_no_symbol() {
+    fn removing_bodies_does_not_change_symbols() {
         let (mut files_count, mut cut_count) = (0, 0);
         sources(Path::new(env!("CARGO_MANIFEST_DIR")), &mut |path, source| {
             let mut rest = Rest::default();

@@ -1,8 +1,8 @@
 //! The protocol between an index and its helper processes, over any stream.
 //!
-//! The helper announces itself, then reads a request and writes an answer until its input ends.
-//! Nothing here starts or ends a process. At worst a helper that was taken over by a source answers
-//! with garbage: answers are limited in size, and a packed form may be any bytes.
+//! The helper announces its version, then reads requests and writes answers until its input ends.
+//! Nothing here starts or ends a process. A helper that a source has compromised can at worst
+//! return garbage: the size of answers is limited, and a packed form may be any bytes.
 //!
 //! ```text
 //! helper:  "pitcrew parser" version:u32
@@ -26,8 +26,8 @@ const IMPORT: u8 = 1;
 /// A packed file is at most a few times as large as its source.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// Memory of a helper: 336 MB are the stack for the largest file. An ordinary file of 2 MB needs
-/// up to 150 MB of heap, a table of one-digit numbers up to 500 MB.
+/// The memory limit of a helper, of which 336 MB are the stack for the largest file. An ordinary
+/// file of 2 MB needs up to 150 MB of heap, a table of one-digit numbers up to 500 MB.
 pub const HELPER_BYTES_MAX: u64 = 850 << 20;
 
 /// Answers requests until the input ends.
@@ -52,14 +52,15 @@ pub fn serve(
     })
 }
 
-/// Waits until a new helper is ready. Fails if it has another version.
+/// Waits until a new helper is ready. Fails if the helper has another version.
 pub fn await_ready(helper: &mut impl Read) -> io::Result<()> {
     let mut read = [0; MAGIC.len() + 4];
     helper.read_exact(&mut read)?;
     if read == greeting() { Ok(()) } else { Err(ErrorKind::InvalidData.into()) }
 }
 
-/// Sends a request to a helper and reads its answer. After an error, end the helper.
+/// Sends a request to a helper and reads its answer. After an error, the caller must end the
+/// helper.
 pub fn ask<S: Read + Write>(helper: &mut S, request: &Request<'_>) -> io::Result<Parsed> {
     write_request(helper, request)?;
     read_answer(helper)
@@ -123,7 +124,7 @@ impl Head {
     }
 }
 
-/// None at the end of the input.
+/// Returns `None` at the end of the input.
 fn read_head(input: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Head>> {
     let mut first = [0; 1];
     match input.read_exact(&mut first) {
@@ -167,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
     use std::{collections::VecDeque, os::unix::net::UnixStream, thread};
 
-    /// Runs `work` with the other end of a helper.
+    /// Calls `work` with a stream to a helper.
     fn with_helper(work: impl FnOnce(&mut UnixStream)) {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let helper = thread::spawn(move || serve(&theirs, &theirs, || Ok(())));
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_answers_like_this_process() {
+    fn a_helper_returns_the_same_as_this_process() {
         with_helper(|helper| {
             for (language, text) in [
                 (Language::Rust, "use a::b;\npub struct Gate { key: u8 }\nfn open(&self) {}\n"),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_language_that_understands_an_import_counts() {
+    fn the_first_language_that_parses_an_import_is_used() {
         with_helper(|helper| {
             let languages = [Language::Go, Language::Python, Language::TypeScript];
             let mut module = |line| {
@@ -209,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_not_ready() {
+    fn another_version_is_rejected() {
         let mut other = greeting();
         other[MAGIC.len()] ^= 1;
         assert!(await_ready(&mut &other[..]).is_err());
         assert!(await_ready(&mut &other[..4]).is_err());
     }
 
-    /// Answers with bytes of its own.
+    /// Answers with the given bytes.
     struct Garbage(VecDeque<u8>);
 
     impl Read for Garbage {
@@ -237,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_answer_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_answer_is_handled(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let request = Request::File { language: Language::Rust, content: b"fn a() {}" };
             if let Ok(answer) = ask(&mut Garbage(bytes.into()), &request) {
                 let _ = FileSymbols::from(answer);
@@ -245,7 +246,7 @@ mod tests {
         }
 
         #[test]
-        fn any_request_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_request_is_handled(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut output = Vec::new();
             let _ = serve(&bytes[..], &mut output, || Ok(()));
         }

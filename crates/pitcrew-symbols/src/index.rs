@@ -1,7 +1,7 @@
 //! The symbols of one checkout, kept up to date with its files.
 //!
-//! Opening returns at once: a background thread loads the last state, finds the files that changed
-//! since, and reads those. A question that comes before it is done is answered from the files that
+//! Opening returns at once: a background thread loads the last state, finds the files that have
+//! changed since, and reads them. A question that arrives earlier is answered from the files that
 //! contain the name, which are read first. Nothing here writes to the checkout.
 
 mod places;
@@ -27,13 +27,14 @@ use std::{
 };
 use work::Pace;
 
-/// Maximum age of the state, or the time of ten walks through the folder if that is longer.
+/// The maximum age of the state, or ten times the duration of the last walk if that is longer.
 const AGE_MAX: Duration = Duration::from_secs(1);
 
-/// A question waits for this many bytes to be read; of more, only files with the name are read.
+/// A question waits until this many pending bytes are read. If more are pending, only files that
+/// contain the name are read.
 const WAIT_BYTES_MAX: u64 = 1 << 20;
 
-/// Times an answer is computed again because its files changed.
+/// How often an answer is computed again because its files changed.
 const CHANGES_MAX: usize = 4;
 
 /// The symbols of one checkout.
@@ -48,7 +49,7 @@ pub(crate) struct Shared {
     root: PathBuf,
     pool: Arc<Pool>,
     state: RwLock<State>,
-    /// Held while the folder is walked.
+    /// Held during a walk through the folder.
     looking: Mutex<()>,
     /// Held while files are read.
     working: Mutex<()>,
@@ -64,7 +65,7 @@ pub(crate) struct Shared {
 pub struct Size {
     pub files_count: usize,
     pub symbols_count: usize,
-    /// Files that are still to be read.
+    /// Files that have not been read yet.
     pub pending_count: usize,
     /// Memory of the index, without the overhead of the allocator.
     pub bytes: usize,
@@ -78,13 +79,13 @@ impl Index {
         let behind = std::thread::Builder::new().name("symbols".into());
         let behind = behind.spawn(move || working.work()).ok();
         if behind.is_none() {
-            // Slow, and right: the first question looks itself.
+            // Slower, but correct: without the thread, the first walk happens here.
             shared.look();
         }
         Self { shared, behind }
     }
 
-    /// Answers from the files as they are now.
+    /// Answers from the current content of the files.
     pub fn query(&self, question: &Question<'_>) -> Answer {
         let _asking = self.shared.pool.ask();
         let just_looked = self.shared.freshen();
@@ -97,12 +98,12 @@ impl Index {
         self.answer_of_now(question)
     }
 
-    /// Answers from the index as it is, without a look at the files.
+    /// Answers from the index without checking the files for changes.
     pub fn lookup(&self, question: &Question<'_>) -> Answer {
         self.shared.answer(question)
     }
 
-    /// One line for each symbol of a file; none if there is no such file.
+    /// One line for each symbol of a file, or `None` if the file does not exist.
     pub fn outline(&self, path: &str) -> Option<String> {
         let (path, pool) = (self.shared.relative(path)?, &self.shared.pool);
         let parse = |language, content: &[u8]| Parsed {
@@ -120,7 +121,7 @@ impl Index {
         self.shared.catch_up(Pace::Hurry);
     }
 
-    /// Waits until all files are read that existed when the index was opened.
+    /// Waits until all files that existed when the index was opened have been read.
     pub fn settle(&self) {
         self.shared.until(|| self.shared.read_lock().looked.is_some());
         self.shared.catch_up(Pace::Hurry);
@@ -203,7 +204,7 @@ impl Shared {
         self.rung.notify_all();
     }
 
-    /// Waits for the bell until something holds.
+    /// Waits until a condition holds, checking it after every notification.
     fn until(&self, holds: impl Fn() -> bool) {
         let mut bell = self.bell.lock().unwrap_or_else(PoisonError::into_inner);
         while !holds() && !self.is_stopped() {
@@ -211,7 +212,7 @@ impl Shared {
         }
     }
 
-    /// Until there is something to read.
+    /// Waits until there is something to read.
     fn rest(&self) {
         self.until(|| !self.read_lock().pending().is_empty());
     }
@@ -220,7 +221,7 @@ impl Shared {
         self.pool.let_questions_pass(&self.stop);
     }
 
-    /// Walks the folder if the state is old. Returns whether it did.
+    /// Walks the folder if the state is too old. Returns whether it did.
     fn freshen(&self) -> bool {
         self.until(|| self.read_lock().looked.is_some());
         let looked = self.read_lock().looked;
@@ -251,7 +252,7 @@ impl Shared {
         answer
     }
 
-    /// Reads those files of an answer again that changed, or may have.
+    /// Reads the files of an answer again if they have changed or may have changed.
     fn refresh_changed(&self, answer: &Answer) {
         let Some(root) = Root::open(&self.root) else { return self.look() };
         let mut paths: Vec<&str> = answer.matches.iter().map(|it| it.path.as_str()).collect();
@@ -282,7 +283,7 @@ impl Shared {
         self.read_files(chunk, Pace::Hurry);
     }
 
-    /// A normalized path from the root; none if it leads out.
+    /// Normalizes a path relative to the root. Returns `None` if it leads outside the root.
     fn relative(&self, path: &str) -> Option<String> {
         let path = Path::new(path);
         let path = if path.is_absolute() { path.strip_prefix(&self.root).ok()? } else { path };

@@ -47,7 +47,7 @@ impl Language {
         Self::Scala,
     ];
 
-    /// The language of a file, by its name.
+    /// The language of a file, according to its name.
     pub fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         Self::ALL.iter().copied().find(|it| it.extensions().contains(&extension))
@@ -101,10 +101,10 @@ impl Language {
         }
     }
 
-    /// What stands between a container and a name.
+    /// The separator between a container and a name.
     pub fn separator(self) -> &'static str {
         match self {
-            // A header that is named as C may be C++.
+            // A header with the extension of C may be C++.
             Self::Rust | Self::C | Self::Cpp | Self::Ruby | Self::Php => "::",
             Self::TypeScript
             | Self::Tsx
@@ -122,7 +122,7 @@ impl Language {
         }
     }
 
-    /// The grammar that its files are parsed with.
+    /// The grammar for parsing this language.
     pub fn grammar(self) -> tree_sitter::Language {
         match self {
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
@@ -148,7 +148,7 @@ impl Language {
 
     /// Parses one quoted import, in this process.
     ///
-    /// If the line imports from several places, the first counts.
+    /// If the line imports from several modules, the first one is returned.
     pub fn import_of(self, line: &str) -> Option<Import> {
         let line = line.trim().trim_end_matches(';');
         let opening = if self == Self::Php { "<?php " } else { "" };

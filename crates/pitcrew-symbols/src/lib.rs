@@ -2,8 +2,9 @@
 //!
 //! Sources are parsed with tree-sitter, one file at a time, down to declarations; bodies are never
 //! entered. An index follows the files of one checkout, the pool caches symbols by content for all
-//! checkouts, and the oracle answers questions. Sources are hostile: the index leaves parsing to a
-//! [`Parser`], which in the product asks a helper process. Nothing here starts a process or resolves types.
+//! checkouts, and the oracle answers questions. Sources are hostile, so the index delegates parsing
+//! to a [`Parser`], which in the product uses a helper process. Nothing here starts a process or
+//! resolves types.
 
 mod symbol;
 mod language;

@@ -25,14 +25,14 @@ use crate::{
 };
 use question::Asked;
 
-/// Matches that are shown in full.
+/// The number of matches that are shown in full.
 pub const MATCHES_MAX: usize = 5;
 
 /// A question about a symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Question<'a> {
     pub symbol: &'a str,
-    /// Where it is used or imported: lines of source, or paths.
+    /// Where the symbol is used or imported: lines of source, or paths.
     pub context: &'a str,
     /// The path or the region of the caller.
     pub from: Option<&'a str>,
@@ -43,13 +43,13 @@ pub struct Question<'a> {
 pub struct Answer {
     /// Best first; empty if nothing was found.
     pub matches: Vec<Match>,
-    /// Matches beyond those.
+    /// The number of matches that are not in `matches`.
     pub more_count: usize,
-    /// For the caller.
+    /// The answer as text.
     pub text: String,
     /// Similar names, if nothing was found.
     pub nearest: Vec<String>,
-    /// Files that are not indexed, if nothing was found: the symbol may be in one of them.
+    /// Files that are not indexed, if nothing was found. The symbol may be in one of them.
     pub skipped: Vec<SkippedFile>,
     /// The size of the file of the best match, minus that of this answer.
     pub bytes_saved: u64,
@@ -69,7 +69,7 @@ pub struct Match {
     pub symbol: Symbol,
     /// Digest of the content that the symbol was read from.
     pub digest: String,
-    /// Of the whole file.
+    /// The size of the whole file.
     pub file_bytes: u64,
 }
 
@@ -83,7 +83,7 @@ pub fn names_of(question: &Question<'_>, parser: &dyn Parser) -> Vec<String> {
     names
 }
 
-/// Answers from what is known.
+/// Answers from the indexed files.
 pub fn answer(state: &State, question: &Question<'_>, parser: &dyn Parser) -> Answer {
     let asker = question.from.and_then(|it| state.file(it));
     let of_asker = asker.map(|it| it.packed.imports()).unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn answer(state: &State, question: &Question<'_>, parser: &dyn Parser) -> An
     text::not_found(question.symbol, nearest, skipped(state))
 }
 
-/// The files that are not indexed, by path.
+/// The files that are not indexed, ordered by path.
 fn skipped(state: &State) -> Vec<SkippedFile> {
     let of_file =
         |it: &File| Some(SkippedFile { path: it.path.to_string(), why: it.packed.why_skipped()? });

@@ -1,7 +1,7 @@
 //! The symbols of one file as bytes, in memory and on disk.
 //!
-//! A symbol takes about as many bytes as its texts, and can be read without the others. Containers
-//! are stored once and in order, so that their symbols are found without unpacking any.
+//! A symbol takes about as many bytes as its texts and can be decoded separately. Containers are
+//! stored once and in order, so that their symbols are found without unpacking.
 //!
 //! ```text
 //! symbols_count:u32 containers_count:u32 imports_at:u32 state:u32
@@ -15,19 +15,19 @@ pub use packing::Packing;
 use crate::{Import, Kind, Language, Member, Skipped, Symbol, Visibility, bytes::Reader};
 use bytes::Bytes;
 
-/// More symbols of a file are left out: it was generated.
+/// Further symbols of a file are left out, because such a file was generated.
 pub const SYMBOLS_PER_FILE_MAX: usize = u16::MAX as usize;
 
 const HEADER_BYTES: usize = 16;
 const IMPORTS_AT: usize = 8;
 const STATE_AT: usize = 12;
-/// The state of a file that was parsed without an error. Reasons to skip a file count from
-/// `SKIPPED` on.
+/// The state of a file that was parsed without an error. Reasons to skip a file are encoded as
+/// numbers starting at `SKIPPED`.
 const WHOLE: u8 = 0;
 /// Parts of the file could not be parsed.
 const BROKEN: u8 = 1;
 const SKIPPED: u8 = 2;
-/// In the last byte of a symbol's place: it is a function that stands in something.
+/// A flag in the last byte of a symbol's position: it is a function inside a container.
 const CALLABLE: u8 = 0x80;
 const CALLABLE_BIT: u32 = (CALLABLE as u32) << 24;
 
@@ -37,7 +37,7 @@ pub struct Packed {
     bytes: Bytes,
 }
 
-/// The part of a symbol that the table needs.
+/// The part of a symbol that the table stores.
 #[derive(Clone, Copy)]
 pub struct Head<'a> {
     pub name: &'a str,
@@ -46,7 +46,7 @@ pub struct Head<'a> {
     pub visibility: Visibility,
 }
 
-/// One symbol that is packed.
+/// One packed symbol.
 pub struct Entry<'a> {
     pub head: Head<'a>,
     /// First and last line, 1-based.
@@ -57,17 +57,17 @@ pub struct Entry<'a> {
 }
 
 impl Packed {
-    /// Bytes that may be garbage.
+    /// Accepts bytes that may be garbage.
     pub fn new(bytes: Bytes) -> Self {
         Self { bytes }
     }
 
-    /// Of a file that was skipped.
+    /// The packed form of a skipped file.
     pub fn skipped(why: Skipped) -> Self {
         Self::without_symbols(SKIPPED + why as u8)
     }
 
-    /// Of a file of which nothing could be parsed.
+    /// The packed form of a file that could not be parsed at all.
     pub fn broken() -> Self {
         Self::without_symbols(BROKEN)
     }
@@ -102,7 +102,7 @@ impl Packed {
         self.header(1).min(SYMBOLS_PER_FILE_MAX)
     }
 
-    /// A count; garbage may say anything.
+    /// Reads a count, which may be garbage.
     fn header(&self, index: usize) -> usize {
         self.fixed(index * 4).unwrap_or_default().min(self.bytes().len() / 4)
     }
@@ -130,7 +130,7 @@ impl Packed {
         Some(Head { name, container, kind, visibility: visibility(reader)? })
     }
 
-    /// What a symbol stands in, counted from 1 on; 0 if that is nothing.
+    /// The container of a symbol, counted from 1, or 0 if there is none.
     pub fn container_of(&self, index: usize) -> Option<u16> {
         let at = HEADER_BYTES + (self.symbols_count() + self.containers_count()) * 4 + index * 2;
         let bytes = self.bytes().get(at..at.checked_add(2)?)?;
@@ -142,7 +142,7 @@ impl Packed {
         Reader::new(self.bytes().get(at..)?).text()
     }
 
-    /// Kind and signature.
+    /// The kind and signature of a symbol.
     pub fn line(&self, index: usize) -> Option<(Kind, &str)> {
         let mut reader = self.reader(index)?;
         reader.text()?;
@@ -188,8 +188,8 @@ impl Packed {
         read().unwrap_or_default()
     }
 
-    /// The functions that stand in a container, without a look at everything else: a generated file
-    /// has tens of thousands of symbols.
+    /// The functions in a container. Other symbols are not decoded, because a generated file has
+    /// tens of thousands.
     pub fn callables(&self, container: &str) -> Vec<usize> {
         let (mut low, mut high) = (0, self.containers_count());
         while low < high {
@@ -225,7 +225,7 @@ impl Packed {
     }
 }
 
-/// Its place among all of them, which are in the order of their declaration.
+/// The index of a kind in declaration order.
 fn number_of(kind: Kind) -> u8 {
     kind as u8
 }
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn files_share_a_block_and_nothing_else() {
+    fn files_can_share_a_block() {
         let sources = ["fn a() {}", "", "use b::c;\nfn d() {}"];
         let all: Vec<Packed> = sources
             .map(|it| extract::packed(Language::Rust, it.as_bytes()).packed)
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_the_number_of_its_place() {
+    fn every_kind_is_numbered_in_declaration_order() {
         for (number, kind) in Kind::ALL.iter().enumerate() {
             assert_eq!(usize::from(number_of(*kind)), number, "{kind:?}");
         }
@@ -364,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_is_survived(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), cut in any::<prop::sample::Index>()) {
+        fn garbage_is_handled(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20), cut in any::<prop::sample::Index>()) {
             let mut bytes = packed().bytes().to_vec();
             for (at, value) in changes {
                 let at = at.index(bytes.len());

@@ -1,8 +1,8 @@
-//! The seam between an index and the code that parses for it.
+//! The interface between an index and the code that parses for it.
 //!
-//! Sources are written by others, and parsing one may take any amount of memory. An index never
-//! parses: it is given a [`Parser`]. The product's parser asks a helper process (see `helper`),
-//! which parses with [`InProcess`].
+//! Sources come from third parties, and parsing one may take any amount of memory. An index
+//! therefore uses a [`Parser`] and never parses itself. The product's parser uses a helper process
+//! (see `helper`), which parses with [`InProcess`].
 
 use crate::{
     FileSymbols, Import, Language, Skipped, extract,
@@ -13,12 +13,12 @@ use std::{fmt::Debug, panic::catch_unwind};
 /// Longer lines are not parsed as imports.
 pub const IMPORT_BYTES_MAX: usize = 512;
 
-/// Something to be parsed.
+/// A request to parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Extract what a file defines and imports.
     File { language: Language, content: &'a [u8] },
-    /// Extract the import in a line, in the first of these languages that understands it.
+    /// Extract the import in a line, in the first of these languages that can parse it.
     Import { languages: &'a [Language], line: &'a str },
 }
 
@@ -32,15 +32,15 @@ impl Request<'_> {
     }
 }
 
-/// Parses sources that were written by others.
+/// Parses untrusted sources.
 pub trait Parser: Debug + Send + Sync {
     fn parse(&self, request: &Request<'_>) -> Parsed;
 }
 
-/// What a source defines and imports, or why it was not parsed.
+/// The definitions and imports of a source, or why it was not parsed.
 #[derive(Clone, Debug)]
 pub struct Parsed {
-    /// A header with the extension of C may be C++.
+    /// May differ from the request: a header with the extension of C may be C++.
     pub(crate) language: Language,
     pub(crate) packed: Packed,
 }
@@ -66,7 +66,7 @@ impl From<Parsed> for FileSymbols {
 pub struct InProcess;
 
 impl Parser for InProcess {
-    /// A panic in one source does not reach the caller.
+    /// Catches panics, so that one source cannot affect the caller.
     fn parse(&self, request: &Request<'_>) -> Parsed {
         let parsed = catch_unwind(|| match request {
             Request::File { language, content } => extract::packed(*language, content),
@@ -91,7 +91,7 @@ fn import(languages: &[Language], line: &str) -> Parsed {
     Parsed { language: language.unwrap_or(Language::Rust), packed }
 }
 
-/// The import in a line, in the first of these languages that understands it.
+/// The import in a line, in the first of these languages that can parse it.
 pub fn import_of(parser: &dyn Parser, languages: &[Language], line: &str) -> Option<Import> {
     if line.len() > IMPORT_BYTES_MAX {
         return None;

@@ -1,7 +1,7 @@
 //! A cache of symbols by file content, shared by all checkouts of a workspace.
 //!
-//! The file is a list of records; new ones are appended. Everything in it can be computed
-//! again, so a torn end is cut off and a foreign file is replaced.
+//! The file is a list of records, and new ones are appended. Everything in it can be computed
+//! again, so a torn end is truncated and a file of another format is replaced.
 //!
 //! ```text
 //! "pitcrew pool" version:u32  { length:u32 checksum:u64 key:16 packed } ...
@@ -25,7 +25,7 @@ use std::{
     },
 };
 
-/// Incremented by each change to extraction or to the packed form.
+/// Incremented by each change of the extraction or the packed form.
 pub const VERSION: u32 = 7;
 
 const MAGIC: &[u8] = b"pitcrew pool";
@@ -43,7 +43,7 @@ pub struct Pool {
     loaded: OnceLock<()>,
     shelf: Mutex<Shelf>,
     parsed: Condvar,
-    /// Held while many files are parsed in the background: one index at a time.
+    /// Held while an index parses many files in the background: one index at a time.
     turn: Mutex<()>,
     questions_count: Mutex<usize>,
     quiet: Condvar,
@@ -59,16 +59,16 @@ struct Shelf {
     file: State,
 }
 
-/// The file as it was when it was last read.
+/// The file as of the last read.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     bytes_count: u64,
-    /// The length of the part without damage; none without a file of ours.
+    /// The length of the undamaged part, or `None` if there is no valid file.
     whole_count: Option<u64>,
 }
 
 impl Pool {
-    /// Returns at once; the file is read when it is first needed.
+    /// Returns at once; the file is read on first use.
     pub fn open(folder: &Path, parser: Arc<dyn Parser>) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -82,7 +82,7 @@ impl Pool {
         }
     }
 
-    /// Contents that had to be parsed since it was opened.
+    /// The number of contents that had to be parsed since the pool was opened.
     pub fn parsed_count(&self) -> usize {
         self.shelf().parsed_count
     }
@@ -135,7 +135,7 @@ impl Pool {
         self.questions_count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cached ones of these keys.
+    /// The cached results of these keys.
     pub(crate) fn get_all(&self, keys: impl Iterator<Item = Key>) -> Vec<Option<Packed>> {
         let mut shelf = self.shelf();
         keys.map(|key| {
@@ -146,10 +146,10 @@ impl Pool {
         .collect()
     }
 
-    /// Parses a content that is not known, once for all threads that ask for it.
+    /// Parses a content that is not cached, once for all threads that request it.
     ///
-    /// A content that was skipped is known too, unless no parser could be started. If something
-    /// killed the parser, that is remembered for as long as the pool is open.
+    /// A skipped content is cached too, unless no parser could be started. If the parser was killed
+    /// by something else, the result is cached as long as the pool is open.
     pub(crate) fn get_or_parse(&self, key: Key, parse: impl FnOnce() -> Parsed) -> Packed {
         let mut shelf = self.shelf();
         loop {
@@ -253,7 +253,7 @@ impl Pool {
     }
 }
 
-/// A question that waits for its answer.
+/// A question that has not been answered yet.
 pub(crate) struct Asking<'a>(&'a Pool);
 
 impl Drop for Asking<'_> {
@@ -263,7 +263,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Wakes the threads that wait for the same content, also after a panic.
+/// Wakes the threads that wait for the same content, even after a panic.
 struct UnderWay<'a> {
     pool: &'a Pool,
     key: Key,
@@ -290,7 +290,7 @@ fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// The record at a position, and where it ends.
+/// The record at a position, and the position after it.
 fn record(buffer: &Bytes, at: usize) -> Option<(Key, Packed, usize)> {
     let head = buffer.get(at..at + RECORD_BYTES)?;
     let length = u32::from_le_bytes(head[..4].try_into().ok()?) as usize;

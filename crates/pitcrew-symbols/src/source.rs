@@ -1,7 +1,7 @@
-//! Opens files of a checkout, and nothing outside of it.
+//! Opens files of a checkout and nothing outside it.
 //!
-//! Agents write there: links, pipes, endless files. The kernel resolves a path beneath the root and
-//! without links, and only regular files are read.
+//! Agents can create links, pipes and endless files there. The kernel resolves a path beneath the
+//! root without following links, and only regular files are read.
 
 use crate::FILE_BYTES_MAX;
 use rustix::{
@@ -16,7 +16,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// What changes with a file's content. Who writes a file cannot choose when it was changed.
+/// Changes whenever the content of a file changes. The writer of a file cannot choose its change
+/// time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     pub size: u64,
@@ -25,7 +26,7 @@ pub struct Stamp {
     pub inode: u64,
 }
 
-/// A change in the same tick of the clock would leave the stamp as it is.
+/// A second change in the same clock tick would not alter the stamp.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Stamp {
@@ -51,7 +52,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a later change must show in the stamp.
+    /// Whether any later change would alter the stamp.
     pub fn is_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Duration::from_nanos(self.changed_ns.unsigned_abs()) + TICK < now
@@ -64,7 +65,7 @@ pub struct Root(OwnedFd);
 /// A file that was read.
 pub struct Read<'a> {
     pub stamp: Stamp,
-    /// Nothing where the file is too large.
+    /// `None` if the file is too large.
     pub content: Option<&'a [u8]>,
 }
 
@@ -74,7 +75,7 @@ impl Root {
         openat(CWD, path, flags, Mode::empty()).ok().map(Self)
     }
 
-    /// A folder whose entries can be asked for; the root where the path is empty.
+    /// Opens a folder to list its entries, or the root if the path is empty.
     pub fn folder(&self, path: &str) -> Option<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if path.is_empty() {
@@ -87,13 +88,13 @@ impl Root {
         self.file(path, OFlags::PATH).map(|it| it.1)
     }
 
-    /// Reuse one buffer to read many files.
+    /// Reads a file. The buffer can be reused for many files.
     pub fn read<'a>(&self, path: &str, buffer: &'a mut Vec<u8>) -> Option<Read<'a>> {
         let (file, stamp) = self.file(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         let limit = FILE_BYTES_MAX as u64 + 1;
         buffer.clear();
         if stamp.size < limit {
-            // One more byte, in which the end of the file is found.
+            // One more byte, to detect the end of the file.
             buffer.reserve(usize::try_from(stamp.size).ok()? + 1);
             file.take(limit).read_to_end(buffer).ok()?;
         }
@@ -112,7 +113,7 @@ impl Root {
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match openat2(&self.0, path, flags | OFlags::NOFOLLOW, Mode::empty(), resolve) {
             Ok(file) => Some(file),
-            // Some containers do not let it through.
+            // Some containers block this system call.
             Err(Errno::NOSYS | Errno::PERM) => self.step_by_step(path, flags),
             Err(_) => None,
         }
@@ -143,7 +144,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     #[test]
-    fn nothing_leads_out_of_the_root() {
+    fn no_path_leads_outside_the_root() {
         let dir = tempfile::tempdir().unwrap();
         let (inside, outside) = (dir.path().join("in"), dir.path().join("out"));
         fs::create_dir_all(inside.join("a")).unwrap();

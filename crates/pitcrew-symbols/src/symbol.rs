@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every kind, in the order of their declaration.
+    /// Every kind, in declaration order.
     pub const ALL: &[Self] = &[
         Self::Module,
         Self::Class,
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// Whether definitions of this kind have definitions inside.
+    /// Whether definitions of this kind can contain definitions.
     pub fn is_type(self) -> bool {
         match self {
             Self::Class
@@ -90,11 +90,11 @@ impl Kind {
     }
 }
 
-/// Who can use a definition.
+/// The visibility of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Visibility {
     Public,
-    /// A part of the program: `pub(crate)`, `protected`, `internal`, a package.
+    /// Visible in a part of the program: `pub(crate)`, `protected`, `internal`, a package.
     Restricted,
     Private,
 }
@@ -106,11 +106,11 @@ pub struct Symbol {
     pub kind: Kind,
     pub visibility: Visibility,
     pub name: Box<str>,
-    /// The qualified name of the enclosing definition, as far as it is in the file.
+    /// The qualified name of the enclosing definition, as far as the file contains it.
     pub container: Option<Arc<str>>,
-    /// One line, without a body.
+    /// One line without the body.
     pub signature: Box<str>,
-    /// Fields, variants and parameters. The methods of a type are symbols of their own.
+    /// Fields, variants and parameters. The methods of a type are separate symbols.
     pub members: Box<[Member]>,
     /// The first line of its documentation.
     pub doc: Option<Box<str>>,
@@ -128,7 +128,7 @@ impl Symbol {
     }
 }
 
-/// A part of a definition, as it is written.
+/// A part of a definition, in source form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub kind: Kind,
@@ -142,16 +142,16 @@ pub struct Import {
     pub line: u32,
     /// The whole statement in one line; it may hold several imports.
     pub text: Arc<str>,
-    /// As it is written: a path of modules, a package or a file.
+    /// In source form: a path of modules, a package or a file.
     pub module: Box<str>,
-    /// What is taken from there; `*` is everything. Empty if only the module is named.
+    /// The imported names; `*` is everything. Empty if only the module is named.
     pub names: Vec<String>,
-    /// Name there and name here, where these differ. The module itself is `self`.
+    /// Pairs of original and local name, if they differ. The module itself is `self`.
     pub aliases: Vec<(String, String)>,
 }
 
 impl Import {
-    /// What is called `local` in the importing file is called this where it is defined.
+    /// The original name of the import that the file calls `local`.
     pub fn original(&self, local: &str) -> Option<&str> {
         let alias = self.aliases.iter().find(|it| it.1 == local);
         let plain = || self.names.iter().find(|it| *it == local);
@@ -159,12 +159,12 @@ impl Import {
     }
 }
 
-/// What one file defines and imports.
+/// The definitions and imports of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSymbols {
     pub symbols: Vec<Symbol>,
     pub imports: Vec<Import>,
-    /// Parts of the file could not be parsed; the rest is here.
+    /// Whether parts of the file could not be parsed and are missing here.
     pub broken: bool,
     /// Why the file was not parsed.
     pub skipped: Option<Skipped>,
@@ -173,24 +173,24 @@ pub struct FileSymbols {
 /// Why a file is not indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Skipped {
-    /// It has more than [`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX) bytes.
+    /// The file has more than [`FILE_BYTES_MAX`](crate::FILE_BYTES_MAX) bytes.
     TooLarge,
     /// Parsing took longer than [`FILE_TIME_MAX`](crate::FILE_TIME_MAX).
     TooSlow,
-    /// Brackets are nested too deeply, or never closed.
+    /// Brackets are nested too deeply or not closed.
     TooDeep,
     /// Parsing needs more memory than a parser process may have.
     TooMuchMemory,
     /// The parser process crashed.
     Crashed,
-    /// The parser process was killed by something else while it parsed the file.
+    /// Something else killed the parser process while it parsed the file.
     Killed,
-    /// No parser process could be started. This says nothing about the file.
+    /// No parser process could be started. This does not depend on the file.
     NoParser,
 }
 
 impl Skipped {
-    /// Every reason, in the order of their declaration.
+    /// Every reason, in declaration order.
     pub const ALL: &[Self] = &[
         Self::TooLarge,
         Self::TooSlow,
@@ -214,7 +214,7 @@ impl Skipped {
         }
     }
 
-    /// One word for programs.
+    /// A machine-readable word.
     pub fn word(self) -> &'static str {
         match self {
             Self::TooLarge => "too_large",
@@ -227,7 +227,7 @@ impl Skipped {
         }
     }
 
-    /// Whether the same content is skipped for this reason every time.
+    /// Whether the same content would always be skipped for this reason.
     pub(crate) fn is_lasting(self) -> bool {
         match self {
             Self::TooLarge

@@ -1,7 +1,7 @@
 //! Maps a name to its symbols.
 //!
-//! Sorted by the hash of the name, in a large part and a small one for additions. Entries of removed
-//! files stay until the parts are merged; a lookup skips them.
+//! Postings are sorted by the hash of the name, in a large part and a small part for additions.
+//! Entries of removed files stay until the parts are merged; a lookup skips them.
 
 use crate::{
     Kind, Language, Visibility,
@@ -12,17 +12,17 @@ use crate::{
 /// The number of a file in the index.
 pub type Slot = u32;
 
-/// One symbol, as far as it is needed to choose among many.
+/// One symbol, reduced to the data for choosing among many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Posting {
     pub name: u32,
-    /// Better ones are smaller: visibility, definition before declaration, depth of the path.
+    /// Smaller is better: visibility, definition before declaration, depth of the path.
     pub rank: u8,
-    /// Bytes of the path, as far as they fit: the shorter one is better.
+    /// The length of the path in bytes, clamped. A shorter path is better.
     pub path_length: u8,
     pub file: Slot,
     pub symbol: u16,
-    /// The hash of the last name of its container; 0 if there is none.
+    /// The hash of the last name of its container, or 0 if there is none.
     pub owner: u32,
     pub shape: Shape,
 }
@@ -30,13 +30,13 @@ pub struct Posting {
 #[derive(Debug, Default)]
 pub struct Table {
     base: Vec<Posting>,
-    /// Of each name in `base` what it is made of, and where its first symbol is.
+    /// The shape of each name in `base` and the position of its first symbol.
     shapes: Vec<(Shape, u32)>,
     fresh: Vec<Posting>,
     dead_count: usize,
 }
 
-/// A small part is merged when it is larger than this and than a part of the large one.
+/// The small part is merged when it is larger than this and than a fraction of the large part.
 const FRESH_MIN: usize = 16_384;
 const FRESH_SHARE: usize = 4;
 
@@ -50,7 +50,7 @@ impl Table {
             + self.shapes.capacity() * size_of::<(Shape, u32)>()
     }
 
-    /// `finish` must follow.
+    /// Adds the symbols of a file. Call `finish` afterwards.
     pub fn add(&mut self, file: Slot, path: &str, language: Language, packed: &Packed) {
         let path_length = u8::try_from(path.len()).unwrap_or(u8::MAX);
         let depth = u8::try_from(path.matches('/').count().min(31)).expect("it is limited");
@@ -79,16 +79,16 @@ impl Table {
         }
     }
 
-    /// The symbols of a file are not there any more.
+    /// Marks the symbols of a file as removed.
     pub fn remove(&mut self, packed: &Packed) {
         self.dead_count += packed.symbols_count();
     }
 
-    /// Makes what was added findable. Says whether everything dead is out.
+    /// Makes added symbols findable. Returns whether all removed symbols were dropped.
     pub fn finish(&mut self, is_live: impl Fn(Slot) -> bool) -> bool {
         let limit = FRESH_MIN.max(self.base.len() / FRESH_SHARE);
         if self.fresh.len() <= limit && self.dead_count <= limit {
-            // What is added to a sorted list makes two runs of it, which are merged quickly.
+            // Appending to a sorted list leaves two runs, which are merged quickly.
             self.fresh.sort();
             return false;
         }
@@ -105,19 +105,19 @@ impl Table {
         true
     }
 
-    /// All symbols whose name may be this one, in two parts that are ordered by rank and length
-    /// of the path.
+    /// All symbols whose name may be this one, in two parts, each ordered by rank and length of the
+    /// path.
     pub fn named(&self, name: &str) -> [&[Posting]; 2] {
         let hash = of_name(name);
         [run(&self.base, hash), run(&self.fresh, hash)]
     }
 
-    /// Whether there are symbols of files that are gone.
+    /// Whether there are symbols of removed files.
     pub fn has_dead(&self) -> bool {
         self.dead_count > 0
     }
 
-    /// The symbols of each name that is made like this; a name may come twice.
+    /// The symbols of each name with a matching shape. A name may occur twice.
     pub fn names(&self, is_like: impl Fn(Shape) -> bool) -> impl Iterator<Item = &[Posting]> {
         let fresh = self.fresh.chunk_by(is_one_name).map(|it| (it[0].shape, it));
         let base = self.shapes.iter().map(|it| (it.0, &self.base[it.1 as usize..]));
@@ -130,7 +130,7 @@ fn is_one_name(a: &Posting, b: &Posting) -> bool {
     a.name == b.name
 }
 
-/// Few look for what is not there, and hardly any name is read then.
+/// Indexes the shapes of all names, so that a search for similar names reads few of the postings.
 fn shapes(postings: &[Posting]) -> Vec<(Shape, u32)> {
     let mut shapes = Vec::new();
     let mut at = 0;
@@ -153,7 +153,7 @@ pub fn last_name(qualified: &str, language: Language) -> &str {
     qualified.rsplit(language.separator()).next().unwrap_or(qualified)
 }
 
-/// Whether a file says only that something is defined elsewhere.
+/// Whether a file only declares what another file defines.
 fn is_declaration(path: &str, kind: Kind) -> bool {
     let ends = |any: &[&str]| any.iter().any(|it| path.ends_with(it));
     match kind {

@@ -1,7 +1,7 @@
-//! Saves which content each file of a checkout had.
+//! Saves the content key of each file in a checkout.
 //!
-//! With it, a start without changes reads no source. It is replaced atomically, and everything
-//! in it can be computed again.
+//! With this, a start without changes reads no sources. The file is replaced atomically, and
+//! everything in it can be computed again.
 
 use crate::{
     bytes::{Reader, Writer},
@@ -19,7 +19,7 @@ use std::{
 const MAGIC: &[u8] = b"pitcrew tree";
 const SUM_BYTES: usize = 8;
 
-/// Trees of former checkouts that are kept.
+/// The maximum number of saved trees of former checkouts.
 const TREES_MAX: usize = 64;
 
 /// A file and its content.
@@ -30,14 +30,14 @@ pub struct Leaf {
     pub key: Key,
 }
 
-/// Where the tree of a checkout is kept.
+/// The file in which the tree of a checkout is saved.
 pub fn place(folder: &Path, root: &Path) -> PathBuf {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
     let name = Key(digest[..16].try_into().expect("a digest is longer"));
     folder.join("trees").join(name.to_string())
 }
 
-/// Empty if there is no valid tree.
+/// Returns an empty list if there is no valid tree.
 pub fn load(place: &Path) -> Vec<Leaf> {
     fs::read(place).ok().and_then(|it| decode(&it)).unwrap_or_default()
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_or_foreign_tree_is_none() {
+    fn a_torn_or_foreign_tree_is_ignored() {
         let bytes = bytes();
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), None, "{end}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn old_trees_are_forgotten() {
+    fn old_trees_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         for number in 0..TREES_MAX + 5 {
             let place = place(dir.path(), Path::new(&format!("/{number}")));

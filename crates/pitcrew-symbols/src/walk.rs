@@ -1,7 +1,7 @@
-//! Lists the sources of a checkout, with their time of change. Reads no source.
+//! Lists the sources of a checkout with their change times. Reads no sources.
 //!
-//! Agents write there: links are not followed, and ignore files are read only if they are regular
-//! files.
+//! Agents write there, so links are not followed, and ignore files are read only if they are
+//! regular files.
 
 mod rules;
 
@@ -21,14 +21,14 @@ use std::{
     thread,
 };
 
-/// Sources of one checkout. More are ignored.
+/// The maximum number of sources in one checkout. The rest is ignored.
 const FILES_MAX: usize = 500_000;
-/// Folders that are looked through before other threads are asked to help.
+/// The number of folders to list before other threads help.
 const ALONE_MAX: usize = 256;
-/// Entries that are asked for at once, in bytes.
+/// The size of the buffer for directory entries.
 const ENTRIES_BYTES: usize = 32 << 10;
 
-/// A source that is there.
+/// An existing source.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub path: Arc<str>,
@@ -36,7 +36,7 @@ pub struct Found {
     pub stamp: Stamp,
 }
 
-/// The sources below `root` that git would not ignore, by path.
+/// The sources below `root` that git would not ignore, ordered by path.
 pub fn walk(root: &Path, threads_count: usize, stop: &AtomicBool) -> Vec<Found> {
     let Some(opened) = Root::open(root) else { return Vec::new() };
     let waiting = vec![Folder { path: String::new(), rules: None }];
@@ -65,9 +65,9 @@ pub fn walk(root: &Path, threads_count: usize, stop: &AtomicBool) -> Vec<Found> 
     found
 }
 
-/// A folder that has still to be looked through.
+/// A folder that has not been listed yet.
 struct Folder {
-    /// From the root; empty if it is the root.
+    /// Relative to the root, which is the empty path.
     path: String,
     rules: Option<Arc<Rules>>,
 }
@@ -81,7 +81,7 @@ impl Folder {
 struct Ahead {
     /// Folders that any thread may take.
     waiting: Vec<Folder>,
-    /// Threads that have folders; each may find more.
+    /// Threads that still have folders and may find more.
     busy_count: usize,
 }
 
@@ -90,13 +90,13 @@ struct Walking<'a> {
     root: Root,
     ahead: Mutex<Ahead>,
     more: Condvar,
-    /// Threads that wait for folders. Without any, nothing is shared.
+    /// Threads that wait for folders. If there are none, nothing is shared.
     hungry_count: AtomicUsize,
     files_count: AtomicUsize,
     stop: &'a AtomicBool,
 }
 
-/// A thread has folders to share.
+/// Marks a thread that has folders to share.
 struct Busy<'a>(&'a Walking<'a>);
 
 impl Drop for Busy<'_> {
@@ -106,7 +106,7 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// What a folder has in it that may matter.
+/// The relevant entries of a folder.
 #[derive(Default)]
 struct Entries {
     files: Vec<(String, Language)>,
@@ -120,7 +120,7 @@ impl Walking<'_> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks through folders until there are no more, or as many as it may.
+    /// Lists folders until there are none left or the limit is reached.
     fn work(&self, folders_max: usize) -> Vec<Found> {
         let (mut found, mut buffer) = (Vec::new(), Vec::with_capacity(ENTRIES_BYTES));
         let mut left_count = folders_max;
@@ -134,7 +134,7 @@ impl Walking<'_> {
                     return found;
                 }
                 if mine.len() > 1 && self.hungry_count.load(Ordering::Relaxed) > 0 {
-                    // The older ones have more in them.
+                    // Older entries are closer to the root and contain more.
                     let half = mine.len() / 2;
                     self.ahead().waiting.extend(mine.drain(..half));
                     self.more.notify_all();
@@ -168,7 +168,7 @@ impl Walking<'_> {
         }
     }
 
-    /// Collects the sources of a folder and returns the folders in it.
+    /// Collects the sources of a folder and returns its subfolders.
     fn look_into(
         &self,
         folder: &Folder,
@@ -229,7 +229,7 @@ fn entries(folder: &OwnedFd, buffer: &mut Vec<u8>) -> Entries {
     entries
 }
 
-/// None if it is no regular file any more.
+/// Returns `None` if the entry is no longer a regular file.
 fn stamp(folder: &OwnedFd, name: &str) -> Option<Stamp> {
     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_files_are_no_sources() {
+    fn ignored_files_are_not_listed() {
         let dir = tempfile::tempdir().unwrap();
         for path in [
             "a.rs",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_understood_as_others_understand_them() {
+    fn ignore_rules_work_as_in_git() {
         let dir = written(&[
             (
                 ".gitignore",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_has_the_rules_of_its_repository() {
+    fn a_worktree_uses_the_rules_of_its_repository() {
         let dir = written(&[
             ("repo/.git/info/exclude", "private.rs\n"),
             ("repo/.git/worktrees/tree/commondir", "../..\n"),
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn many_folders_are_looked_through_together() {
+    fn threads_share_many_folders() {
         let files: Vec<String> =
             (0..ALONE_MAX * 2).map(|it| format!("{}/{it}/a.rs", it % 7)).collect();
         let dir = written(&files.iter().map(|it| (it.as_str(), "")).collect::<Vec<_>>());
@@ -352,7 +352,7 @@ mod tests {
         assert!(walk(dir.path(), 2, &AtomicBool::new(true)).is_empty(), "it is to stop");
     }
 
-    /// A pipe would never end, and a link may lead anywhere.
+    /// A pipe would block, and a link may lead anywhere.
     #[test]
     fn rules_are_read_from_regular_files_only() {
         let dir = written(&[("a.rs", ""), ("b/c.rs", ""), ("rules", "c.rs\n")]);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stamp_is_the_one_of_the_open_file() {
+    fn the_stamp_equals_that_of_the_open_file() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.rs"), "fn x() {}").unwrap();
         let found = walk(dir.path(), 1, &AtomicBool::new(false));

@@ -14,7 +14,7 @@ fn sources() -> Vec<(Language, Vec<u8>)> {
         .collect()
 }
 
-/// What is kept of a file is in proportion to it, however it is built.
+/// The extracted data is in proportion to the file, whatever its structure.
 fn check_size(found: &FileSymbols, source: &[u8]) {
     let symbols = found.symbols.iter().map(|it| {
         let members: usize = it.members.iter().map(|it| it.text.len()).sum();
@@ -42,7 +42,7 @@ fn read(language: Language, source: &[u8]) -> FileSymbols {
 }
 
 #[test]
-fn a_broken_file_gives_what_can_be_read() {
+fn the_intact_parts_of_a_broken_file_are_extracted() {
     let broken = [
         (
             Language::Rust,
@@ -82,14 +82,14 @@ fn deep_nesting_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_skipped_and_says_so() {
+fn a_file_that_is_too_large_is_skipped_with_the_reason() {
     let found = extract(Language::Rust, &vec![b' '; FILE_BYTES_MAX + 1]);
     assert_eq!(found.skipped, Some(Skipped::TooLarge));
     assert_eq!(extract(Language::Rust, b"").skipped, None);
 }
 
 #[test]
-fn a_file_in_one_line_stays_small() {
+fn a_file_in_one_line_gives_short_symbols() {
     let script = "var a=function(b,c){return b+c},d={e:1,f:[1,2,3]};".repeat(10_000);
     let found = read(Language::JavaScript, script.as_bytes());
     assert!(found.symbols.len() <= 50_000, "{}", found.symbols.len());
@@ -104,7 +104,7 @@ fn a_file_in_one_line_stays_small() {
 }
 
 #[test]
-fn text_that_is_no_unicode_is_read() {
+fn text_that_is_not_unicode_is_parsed() {
     let found =
         read(Language::Rust, b"/// \xff caf\xe9\npub fn f(a: \xf0\x9f) {}\npub fn g() {}\n");
     assert!(found.symbols.iter().any(|it| &*it.name == "g"), "{found:?}");
@@ -113,7 +113,7 @@ fn text_that_is_no_unicode_is_read() {
 }
 
 #[test]
-fn windows_line_ends_change_nothing() {
+fn windows_line_endings_do_not_change_the_result() {
     for (language, source) in sources() {
         let text = String::from_utf8(source).expect("the sources are unicode");
         let (plain, windows) = (
@@ -134,14 +134,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+    fn any_bytes_are_handled(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         for language in Language::ALL {
             read(*language, &bytes);
         }
     }
 
     #[test]
-    fn any_damage_to_a_real_source_is_survived(
+    fn any_damage_to_a_real_source_is_handled(
         cuts in proptest::collection::vec((any::<proptest::sample::Index>(), 0_usize..40, any::<u8>()), 1..8),
     ) {
         for (language, mut source) in sources() {

@@ -1,4 +1,4 @@
-//! Import lines as an asker quotes them.
+//! Import lines as quoted in questions.
 
 use pitcrew_symbols::{Import, Language};
 
@@ -7,14 +7,14 @@ fn import(language: Language, line: &str) -> Import {
     found.unwrap_or_else(|| panic!("{} does not understand {line:?}", language.name()))
 }
 
-/// `module: names`, as the line says it.
+/// `module: names`, as parsed from the line.
 fn check(language: Language, line: &str, expected: &str) {
     let found = import(language, line);
     assert_eq!(format!("{}: {}", found.module, found.names.join(" ")), expected, "{line}");
 }
 
 #[test]
-fn a_quoted_import_is_understood() {
+fn a_quoted_import_is_parsed() {
     check(Language::Rust, "use crate::core::AuthValidator;", "crate::core: AuthValidator");
     check(Language::Rust, "use crate::core::AuthValidator", "crate::core: AuthValidator");
     check(Language::Rust, "  pub use core::{A, B as C};  ", "core: A B");
@@ -45,7 +45,7 @@ fn a_quoted_import_is_understood() {
 }
 
 #[test]
-fn other_lines_are_no_imports() {
+fn other_lines_are_not_imports() {
     for language in Language::ALL {
         for line in ["", "AuthValidator", "what does it do?", "x = 1"] {
             assert_eq!(language.import_of(line), None, "{} {line:?}", language.name());
@@ -54,7 +54,7 @@ fn other_lines_are_no_imports() {
 }
 
 #[test]
-fn a_name_is_traced_back_through_its_alias() {
+fn an_alias_resolves_to_the_original_name() {
     let found = import(Language::TypeScript, "import { A as B, C } from '../core/auth'");
     assert_eq!(found.original("B"), Some("A"));
     assert_eq!(found.original("C"), Some("C"));

@@ -4,7 +4,7 @@ use expect_test::expect_file;
 use pitcrew_symbols::{FileSymbols, Import, Language, Member, Symbol, Visibility, extract};
 use std::path::Path;
 
-/// Reads `sources/NAME` and compares with `sources/NAME.outline`.
+/// Compares the symbols of `sources/NAME` with `sources/NAME.outline`.
 fn check(name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources");
     let source = std::fs::read(folder.join(name)).expect("the source is there");

@@ -39,7 +39,8 @@ pub enum Confirmation {
 }
 
 impl Person {
-    /// Starts to handle Ctrl-C. The second Ctrl-C exits the process, whatever the first one started.
+    /// Starts to handle Ctrl-C. The second Ctrl-C exits the process, whatever the first one
+    /// started.
     pub fn listen() -> Result<Self, Report> {
         let interrupts = interrupts()?;
         tokio::spawn(exit_on_second_interrupt(self::interrupts()?));

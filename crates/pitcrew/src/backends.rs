@@ -1,6 +1,6 @@
 //! Which agents this machine has: location, version and login.
 //!
-//! Starts nothing but programs that print their version. Also has the help texts about missing agents
+//! Starts only programs that print their version. Also contains the help texts about missing agents
 //! that several commands share.
 
 mod status;

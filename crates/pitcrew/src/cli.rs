@@ -1,6 +1,6 @@
 //! The command line: every command with its arguments and help text.
 //!
-//! What the commands do is in `commands`, one file per command.
+//! The behaviour of the commands is in `commands`, one file per command.
 
 mod args;
 mod groups;

@@ -79,7 +79,8 @@ impl Client {
         self.get(&paths::board(query)).await
     }
 
-    /// Fetches the board if it is available immediately. Starts nothing; the caller tries again soon.
+    /// Fetches the board if it is available immediately. Starts nothing; the caller tries again
+    /// soon.
     pub async fn glance(&self, query: paths::BoardQuery) -> Option<BoardView> {
         timeout(GLANCE_TIME_MAX, self.peek(&paths::board(query))).await.ok()?
     }
@@ -148,7 +149,7 @@ impl Client {
             let sent = call(&socket, &self.token, method.clone(), path, body.clone()).await;
             let is_last = tries_count == TRIES_MAX;
             match sent {
-                // This state passes by itself, so wait instead of failing.
+                // This state is temporary, so wait instead of failing.
                 Ok(answer) if answer.is_saving() && Instant::now() < deadline => {
                     tries_count = 0;
                     sleep(LOOK_EVERY).await;

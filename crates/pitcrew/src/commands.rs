@@ -1,4 +1,4 @@
-//! One file per command: what it does and what it prints.
+//! One file per command, with its behaviour and output.
 
 mod demo;
 mod init;

@@ -1,7 +1,7 @@
 //! Follows plans until they end: reads events, prints progress, forwards answers.
 //!
-//! If the orchestrator goes away, it is started again, and the stream continues after the last event
-//! read. `render` decides what the output looks like.
+//! If the orchestrator goes away, it is started again, and the stream continues after the last
+//! event read. `render` decides what the output looks like.
 
 mod members;
 mod display;
@@ -30,7 +30,7 @@ const LOOK_SHARE: u32 = 20;
 /// How often the orchestrator may go away without any event in between.
 const BREAKS_MAX: usize = 5;
 
-/// What to follow, and how to show it.
+/// The plans to follow, and how to show them.
 pub struct FollowRequest {
     pub plans: Vec<PlanId>,
     /// The last event that is already known.
@@ -53,8 +53,8 @@ pub enum FollowEnd {
     Interrupted,
 }
 
-/// Follows the plans until all have ended, or until Ctrl-C. `board` is a view taken at `request.after` or
-/// earlier.
+/// Follows the plans until all have ended, or until Ctrl-C. `board` is a view taken at
+/// `request.after` or earlier.
 pub async fn follow(
     client: &Client,
     output: Output,

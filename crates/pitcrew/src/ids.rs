@@ -22,7 +22,8 @@ pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
     }
 }
 
-/// Like `plan`, but fails if the plan does not exist. For filters, which would otherwise find nothing.
+/// Like `plan`, but fails if the plan does not exist. For filters, which would otherwise find
+/// nothing.
 pub async fn known_plan(client: &Client, text: &str) -> Result<PlanId, Report> {
     let plan = plan(client, text).await?;
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;

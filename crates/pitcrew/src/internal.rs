@@ -1,7 +1,7 @@
 //! The processes that Pitcrew starts itself, such as `pitcrew shim`.
 //!
-//! They are recognized by their first argument before clap parses the command line, because building the
-//! clap command takes longer than they run.
+//! These processes are recognized by their first argument before clap parses the command line,
+//! because building the clap command takes longer than they run.
 
 use std::{ffi::OsString, process::ExitCode};
 

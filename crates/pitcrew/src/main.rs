@@ -1,8 +1,8 @@
 //! `pitcrew`: the command line, and the entry point of every Pitcrew process.
 //!
-//! `internal` runs the internal processes. `cli` defines the arguments, `commands` runs them through
-//! `client`, `follow` shows progress, and `render` turns views into text. Decides nothing about plans:
-//! that is the kernel's job.
+//! `internal` runs the internal processes. `cli` defines the arguments, `commands` runs them
+//! through `client`, `follow` shows progress, and `render` turns views into text. Decides nothing
+//! about plans: that is the kernel's job.
 
 mod internal;
 mod cli;

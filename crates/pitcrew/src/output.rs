@@ -10,7 +10,7 @@ use crate::{
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 
-/// What the terminal supports.
+/// The capabilities of the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     pub out: Style,

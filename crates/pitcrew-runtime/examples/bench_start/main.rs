@@ -227,7 +227,7 @@ async fn wait_until(mut condition: impl FnMut() -> bool) -> Outcome<()> {
     Err("the condition did not hold within a minute".into())
 }
 
-/// Since the epoch, so that two processes can compare times.
+/// The time since the epoch, so that two processes can compare times.
 fn now() -> Duration {
     UNIX_EPOCH.elapsed().unwrap_or_default()
 }

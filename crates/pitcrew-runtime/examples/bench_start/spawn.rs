@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// With the first one, which is not counted, this is below the limit per worker.
+/// Including the first round, which is not counted, this is below the limit per worker.
 const ROUNDS: usize = 8;
 
 pub async fn measure(files: usize) -> Outcome<Vec<String>> {

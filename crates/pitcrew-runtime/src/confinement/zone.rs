@@ -23,8 +23,8 @@ pub fn writable(checkout: &Path, zone: &Zone, tier: Tier) -> Option<Vec<PathBuf>
     }
     let ignored = Ignored::of(checkout);
     if tier < Tier::T3 {
-        // Without a sandbox they could not be created: that needs write access to the parent
-        // folder.
+        // Without a sandbox, these folders could not be created: that needs write access to the
+        // parent folder.
         for name in ignored.folders() {
             fs::create_dir(checkout.join(name)).ok();
         }
@@ -62,8 +62,8 @@ const PACKAGES: &[&str] = &[".venv", "node_modules", "venv"];
 /// outputs at the top, if the user's repository ignores them. No agent can change that repository.
 pub fn leased(checkout: &Path, files: &[RepoPath], root: &Path) -> Vec<PathBuf> {
     let ignored = Ignored::of(root);
-    // An empty folder for packages would look like installed packages: such folders are created
-    // only where an agent works alone.
+    // An empty package folder would look like installed packages, so package folders are created
+    // only if an agent has the checkout to itself.
     let make = |it: &&str| files.is_empty() && !PACKAGES.contains(it);
     let builds = BUILDS.iter().filter(|it| ignored.names(it, it));
     let builds = builds.map(|it| if make(it) { format!("{it}/") } else { (*it).to_owned() });

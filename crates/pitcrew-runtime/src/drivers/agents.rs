@@ -127,8 +127,8 @@ impl Agents {
         }
     }
 
-    /// From now on the agent can be prompted and its events are handled. `note` was reported
-    /// before.
+    /// From now on the agent can be prompted and its events are handled. `note` is the last one
+    /// that was already reported.
     fn hold(
         self: &Arc<Self>,
         live: &Live,
@@ -215,7 +215,7 @@ impl Agents {
     }
 
     async fn given_up(&self, attempt: AttemptId) -> Failure {
-        // The next effect may rely on that nothing of it runs.
+        // The next effect may rely on the agent having ended.
         self.end_left_over(attempt).await;
         Failure::Cancelled { by: "orchestrator".into() }
     }
@@ -341,7 +341,7 @@ impl Agents {
         EffectResult::AgentStopped { worker, exit }
     }
 
-    /// Nothing of the agent runs. Its remaining cleanup is awaited at shutdown.
+    /// The agent has ended. Its remaining cleanup is awaited at shutdown.
     fn let_leave(&self, attempt: AttemptId) {
         let dir = self.setup.dirs.attempt(attempt);
         let mut leaving = self.leaving();

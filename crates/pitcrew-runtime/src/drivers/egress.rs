@@ -60,7 +60,7 @@ async fn report(handle: &Handle, dirs: &WorkspaceDirs, whose: EgressOf, from: u6
         EgressOf::Plan(plan) => dirs.checks(plan),
     });
     let read = tokio::task::spawn_blocking(move || decisions(&path, whose, from));
-    // What cannot be read now is read in the next poll.
+    // If reading fails, the next poll tries again.
     let Ok(Ok((decisions, end))) = read.await else { return from };
     for decision in decisions {
         handle.signal(Signal::EgressDecided(decision)).await;

@@ -52,7 +52,7 @@ impl Symbols {
         blocking(move || symbols.index(&checkout).outline(&file)).await
     }
 
-    /// The checkout is gone, or will be.
+    /// Forgets the index of a checkout that is removed or about to be removed.
     pub async fn forget(&self, checkout: &Path) {
         let (symbols, checkout) = (self.clone(), checkout.to_owned());
         // Closing an index waits for the file that is being read.
@@ -86,7 +86,7 @@ impl Symbols {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // The panic was reported where it was caught first.
+        // The panic was already reported where it was first caught.
         Err(ended) => resume_unwind(ended.into_panic()),
     }
 }

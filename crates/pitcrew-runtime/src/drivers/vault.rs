@@ -153,7 +153,7 @@ impl VaultDriver {
         Ok(EffectResult::CheckoutPrepared { attempt, path, notes: checkout.notes })
     }
 
-    /// The agent of an attempt is about to end, and its work is usually collected next.
+    /// Prepares for collecting the work of an attempt, because its agent is about to end.
     pub fn expect_work(&self, attempt: AttemptId) {
         let (vault, policy) = (self.vault.clone(), self.policy.clone());
         if policy.tier == Tier::T3 {
@@ -161,7 +161,7 @@ impl VaultDriver {
         }
     }
 
-    /// The work of an attempt is being collected, and is usually verified next.
+    /// Prepares for verifying the work of an attempt, because it is being collected.
     pub async fn expect_checks(&self, handle: &Handle, attempt: AttemptId) {
         let first = handle.look(move |state| first_command(state, attempt)).await.flatten();
         let Some(first) = first.filter(|_| self.policy.tier != Tier::T1) else { return };
@@ -172,11 +172,12 @@ impl VaultDriver {
         });
     }
 
-    /// Nothing of the attempt runs. Makes the page cache of its read files available to others.
+    /// Resets a shared read-only checkout after this reader has ended, so that the next reader need
+    /// not wait for that.
     pub async fn left(&self, attempt: AttemptId) {
         let driver = self.clone();
         let leave = move || driver.vault.leave_lent(attempt, &driver.policy, &Cancel::default());
-        // If this fails the next reader does it.
+        // If this fails, the next reader does the same.
         tokio::task::spawn_blocking(leave).await.ok();
     }
 
@@ -392,7 +393,7 @@ async fn blocking(
 ) -> EffectResult {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.unwrap_or_else(|failure| subject.failed_with(failure)),
-        // The panic was reported where it was caught first.
+        // The panic was already reported where it was first caught.
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             Err(cancelled) => subject.failed(cancelled.to_string()),

@@ -1,4 +1,4 @@
-//! What an agent reported about itself, read from its spool.
+//! The data that an agent reported about itself, read from its spool.
 
 use pitcrew_process::{SpoolReader, SpoolRecord};
 use serde_json::Value;

@@ -27,7 +27,7 @@ pub(super) fn endpoints(needs: Needs<'_>) -> Vec<Place> {
     places
 }
 
-/// Whether it is this machine, as its own programs name it.
+/// Whether the host is this machine, under any name that local programs use for it.
 pub(super) fn is_local(host: &Host) -> bool {
     match host {
         Host::Name(name) => name == "localhost",
@@ -37,7 +37,7 @@ pub(super) fn is_local(host: &Host) -> bool {
 
 fn of_variables(variables: &Variables) -> Vec<Place> {
     let mut places = Vec::new();
-    // Only we use the user's proxy.
+    // The user's proxy is used only by our egress proxy.
     let is_proxy = |name: &str| name.to_ascii_uppercase().ends_with("_PROXY");
     for (name, value) in variables.iter().filter(|it| !is_proxy(it.0)) {
         places.extend(in_text(value));

@@ -53,7 +53,7 @@ const FOLDERS: &[(&str, &str)] = &[
     ("GOCACHE", "go-build"),
 ];
 
-/// What a sandbox provides for tools.
+/// The files and variables that a sandbox provides for tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
     pub env: Vec<(String, String)>,
@@ -88,7 +88,7 @@ impl Tools {
         }
         tools.add_tool_chains(user);
         let url = |tool: &str| registries.iter().find(|it| it.tool == tool)?.urls.first();
-        // The settings files themselves stay outside: they contain passwords.
+        // The settings files themselves are not shared, because they contain passwords.
         if let Some(url) = url("npm") {
             tools.env.push(("npm_config_registry".into(), url.clone()));
         }
@@ -122,7 +122,7 @@ fn copy_settings(from: Option<&Path>, to: &Path) {
     let path = to.join("config.toml");
     fs::remove_file(&path).ok();
     let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
-    // Without them cargo uses its defaults.
+    // If this fails, cargo uses its defaults.
     made.and_then(|mut it| it.write_all(kept.as_bytes())).ok();
 }
 

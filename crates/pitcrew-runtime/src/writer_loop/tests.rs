@@ -160,7 +160,7 @@ fn only_signals_that_are_sent_once_are_kept() {
     assert!(must_retry(&InputBody::Signal(prepared(EffectId(1)))));
 }
 
-/// In one transaction: what starts and ends at once starts before it ends.
+/// An effect that starts and ends in one transaction is issued in that order.
 #[tokio::test]
 async fn effects_are_issued_in_journal_order() {
     let mut bench = Bench::new();

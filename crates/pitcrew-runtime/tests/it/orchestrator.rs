@@ -125,13 +125,13 @@ async fn a_stop_kills_running_work_and_leaves_its_effect_open() {
     assert_eq!(handle.garbage().await.removable, []);
     orchestrator.stop().await;
 
-    // The journal is free at once, and the check runs again.
+    // The journal is unlocked at once, and the check runs again.
     fs::remove_file(&file).unwrap();
     let next = start(dir.path()).unwrap();
     let pid = running(&file).await;
     let status = next.handle().views().board.plan_view(PlanId(1)).unwrap().status;
     assert_eq!(status, PlanStatus::Active);
-    // After the cancel it is not needed.
+    // After the cancel the check is not needed.
     let cancel = Command::CancelPlan { plan: PlanId(1) };
     next.handle().command(Actor::Person, cancel).await.unwrap();
     gone(pid).await;
@@ -159,7 +159,7 @@ async fn the_journal_stays_locked_until_everything_has_ended() {
     assert!(next.join().unwrap(), "it was free while the check still ran");
 }
 
-/// When it was cancelled, no orchestrator was running that could stop it.
+/// The check was cancelled while no orchestrator was running to stop it.
 #[tokio::test]
 async fn a_check_of_an_ended_plan_is_not_run_again() {
     let dir = workspace();
@@ -178,15 +178,15 @@ async fn a_check_of_an_ended_plan_is_not_run_again() {
     drop(writer);
 
     let next = start(dir.path()).unwrap();
-    // Closed by a writer that knows the open effects.
+    // The effect is closed by a writer that knows the open effects.
     next.handle().garbage().await;
     until("rest", || (!next.handle().is_busy()).then_some(())).await;
     next.stop().await;
 }
 
-/// Otherwise deadlines would be delayed by as much as the clock was set back.
+/// Otherwise deadlines would be delayed by the amount by which the clock was set back.
 #[tokio::test(flavor = "multi_thread")]
-async fn time_goes_on_from_the_journal_when_the_clock_was_set_back() {
+async fn time_continues_from_the_journal_if_the_clock_was_set_back() {
     let dir = workspace();
     let later = pitcrew_runtime::now().plus(3_600_000);
     let journal = SqliteJournal::open(&dirs(dir.path(), &repository(dir.path())).state).unwrap();

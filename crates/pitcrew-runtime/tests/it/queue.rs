@@ -24,7 +24,8 @@ fn message(number: usize) -> Input {
     })
 }
 
-/// S4-074, S4-149: more than 100 messages become durable in a second, and all of them are there after it.
+/// S4-074, S4-149: more than 100 messages become durable in a second, and none is missing
+/// afterwards.
 #[test]
 fn a_hundred_messages_a_second_are_durable() {
     let dir = tempfile::tempdir().unwrap();

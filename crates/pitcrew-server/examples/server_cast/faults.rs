@@ -42,7 +42,7 @@ pub fn run(kind: &str) -> ExitCode {
                 break;
             }
             (Some("session/prompt"), "silent") => json!({"stopReason": "end_turn"}),
-            // `deaf` never answers any request.
+            // `deaf` does not answer any request.
             _ => continue,
         };
         let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});

@@ -22,7 +22,7 @@ pub async fn send(
 ) -> Outcome<Response<Incoming>> {
     let stream = UnixStream::connect(socket).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // Ends with the answer's body.
+    // The task ends with the body of the answer.
     tokio::spawn(connection);
     let mut request = Request::builder().method(method).uri(path).header("host", "pitcrew");
     if let Some(authorization) = authorization {

@@ -48,7 +48,7 @@ async fn write(doors: Arc<Doors>, query: EventsQuery, lines: Lines) -> Result<()
     }
 }
 
-/// Whether the journal grew before the next heartbeat. Growth before this call counts too.
+/// Whether the journal grows before the next heartbeat, or has grown before this call.
 async fn has_grown(changes: &mut watch::Receiver<Seq>, after: Seq) -> bool {
     matches!(timeout(HEARTBEAT, changes.wait_for(|it| *it > after)).await, Ok(Ok(_)))
 }

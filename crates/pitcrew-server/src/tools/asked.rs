@@ -1,4 +1,4 @@
-//! What a waiting worker has to do: requests to decide and questions to answer.
+//! The pending duties of a waiting worker: requests to decide and questions to answer.
 
 use super::{Calling, quoted::Tag};
 use pitcrew_model::{AttemptId, Message, SubtaskName};
@@ -6,7 +6,7 @@ use pitcrew_runtime::Asked;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// As text and as rows.
+/// The duties as text and as rows.
 pub struct Pending {
     pub text: String,
     pub requests: Value,

@@ -1,4 +1,4 @@
-//! What only the surrounding program knows.
+//! The interface to facts that only the surrounding program knows.
 
 use pitcrew_model::{HouseRules, PlanSpec};
 
@@ -23,11 +23,11 @@ pub struct ReadPlan {
 /// An agent that can be given work.
 pub struct AgentRow {
     pub name: String,
-    /// `ready`, or what is missing.
+    /// `ready`, or a description of what is missing.
     pub status: String,
     /// Why it cannot start, and how to fix that.
     pub obstacle: Option<String>,
-    /// It has no model, so it cannot work from a prompt.
+    /// Whether it has no model and therefore cannot work from a prompt.
     pub needs_script: bool,
     pub description: String,
     /// Present if it is a role rather than a program.

@@ -39,7 +39,7 @@ impl Names for VisibleNames {
     }
 }
 
-/// Prefers those that have not ended.
+/// Prefers items that have not ended.
 fn current<I: Copy>(named: impl Iterator<Item = (I, bool)>) -> Vec<I> {
     let named: Vec<(I, bool)> = named.collect();
     let has_open = named.iter().any(|it| !it.1);

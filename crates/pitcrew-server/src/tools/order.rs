@@ -36,7 +36,8 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
     Ok(answer)
 }
 
-/// A rejection while the last attempt is being saved is temporary, so the command is retried here.
+/// Retries a command that is rejected while the last attempt is being saved, because that is
+/// temporary.
 async fn when_put_away(calling: &Calling<'_>, order: Command) -> Result<(), Refused> {
     let mut changes = calling.doors.orchestrator.handle().changes();
     let ordered = async {

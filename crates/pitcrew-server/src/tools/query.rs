@@ -1,4 +1,4 @@
-//! Questions about code of others. The call waits for the kernel's answer.
+//! Questions about other workers' code. The call waits for the kernel's answer.
 
 use super::{Calling, Refused, quoted::Tag, subtask};
 use pitcrew_mcp::ToolAnswer;
@@ -13,7 +13,7 @@ pub async fn ask(
 ) -> Result<ToolAnswer, Refused> {
     let (attempt, nonce) = (subtask::attempt(calling)?, subtask::call(calling)?);
     let handle = calling.doors.orchestrator.handle();
-    // The question is identified by its nonce, also after a restart: a repeated call finds it.
+    // The question is identified by its nonce, even after a restart: a repeated call finds it.
     let order = Command::AskQuery {
         attempt,
         nonce: nonce.clone(),
@@ -76,7 +76,7 @@ fn answer(told: Told) -> Result<ToolAnswer, Refused> {
     Ok(ToolAnswer::new(text, structured))
 }
 
-/// The owner's text, marked as such.
+/// The owner's text, quoted.
 fn said(about: &str, words: &str) -> Result<String, Refused> {
     let tag = Tag::new()?;
     Ok(tag.notice() + &tag.block(about, words))

@@ -1,4 +1,5 @@
-//! Text of others in an answer: between tags that cannot be forged, with every line marked.
+//! Quotes text from others in an answer, between tags that cannot be forged and with every line
+//! marked.
 
 use super::{Refused, secret};
 use std::fmt::Write as _;
@@ -6,7 +7,7 @@ use std::fmt::Write as _;
 /// Long enough that it cannot be guessed, short because tokens cost money.
 const TAG_CHARS: usize = 12;
 
-/// Created for one answer and unknown to the authors of its content.
+/// A tag that is created for one answer and unknown to the authors of its content.
 pub struct Tag(String);
 
 impl Tag {
@@ -24,7 +25,7 @@ impl Tag {
         )
     }
 
-    /// `about` is ours; the quoted text is not.
+    /// Quotes a text. `about` is written by us; the quoted text is not.
     pub fn block(&self, about: &str, words: &str) -> String {
         let tag = &self.0;
         let mut out = format!("<{tag} {about}>\n");

@@ -1,5 +1,5 @@
-//! Sub-tasks of the user's own agent, which works for no plan and holds no slot: its calls are
-//! answered from the state, by polling.
+//! Sub-tasks of the user's own agent. It belongs to no plan and holds no slot, so its calls are
+//! answered by polling the state.
 
 use super::{
     Calling, Refused,
@@ -94,7 +94,7 @@ async fn wait(
         }
         match timeout_at(until, changed(calling, &mut changes)).await {
             Ok(Ok(())) => {}
-            // The call cannot wait any longer: it is repeated for the rest.
+            // The time limit of this call is over. The client repeats it for the rest.
             Ok(Err(Refused::Held)) | Err(_) => return Ok(results),
             Ok(Err(refused)) => return Err(refused),
         }

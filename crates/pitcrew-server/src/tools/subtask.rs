@@ -128,7 +128,7 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
         Some(Err(failure)) => Err(Refused::Told(not_pulled(task, &failure))),
-        // It failed before this call was repeated.
+        // The pull failed before this call was repeated.
         None if !is_done => {
             Err(Refused::Told(format!("{name} was not pulled (see `pitcrew logs`); call again")))
         }
@@ -262,7 +262,7 @@ fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskReq
         let (agent, names) = (&asked.agent, names.join(", "));
         Refused::Told(format!("there is no agent `{agent}`; the agents are: {names}"))
     };
-    // `architect` alone is the role of that name, where no program is called so.
+    // `architect` alone is the role of that name, unless a program has the name.
     let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
     let Some((row, role)) = role else {
         let program = program.ok_or_else(unknown)?;
@@ -340,7 +340,7 @@ pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {
     let workspace = match asked.workspace {
         Some(WorkspaceChoice::ReadOnly) => WorkspaceMode::ReadOnly,
         Some(WorkspaceChoice::Shared) => WorkspaceMode::Shared,
-        // A prompt may be a question; a program is meant to change something.
+        // A prompt may be only a question; a program is meant to change something.
         None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
             WorkspaceMode::ReadOnly
         }

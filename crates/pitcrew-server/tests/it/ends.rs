@@ -1,4 +1,4 @@
-//! How an orchestrator ends, and what it leaves for the next one.
+//! How an orchestrator ends, and the state in which the next one starts.
 
 use crate::{
     lab::Lab,
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// Well below any single limit; well above what a busy machine needs.
+/// Below every time limit, and enough for a busy machine.
 const PROMPTLY: Duration = Duration::from_secs(15);
 
 /// The socket is accessible only to its owner, replaces a stale one, and is removed with its
@@ -60,7 +60,7 @@ async fn a_shutdown_is_answered_and_ends_the_streams() {
 
 /// Clients cannot delay the end, with an open stream or an incomplete request.
 #[tokio::test]
-async fn a_signal_ends_it_despite_connected_clients() {
+async fn a_signal_ends_the_orchestrator_despite_connected_clients() {
     use tokio::io::AsyncWriteExt;
     for signal in [Signal::TERM, Signal::INT] {
         let mut lab = Lab::started().await;
@@ -108,7 +108,7 @@ async fn a_connection_without_a_token_is_closed_soon() {
 
 /// Idle means: no client, no worker, nothing due.
 #[tokio::test]
-async fn it_exits_when_idle() {
+async fn the_orchestrator_exits_when_idle() {
     let mut lab = Lab::new();
     lab.start_with("300").await;
     let plan = lab.plan("name = \"i\"\n[[task]]\nid = \"t\"\ncommand = \"sleep 1\"\n").await;

@@ -55,7 +55,7 @@ async fn a_task_is_cancelled_while_its_agent_is_starting() {
     let board = lab.board().await;
     assert_eq!(task(&board, 1).status, TaskStatus::Cancelled);
     assert_eq!(task(&board, 1).attempts[0].outcome, Some(Outcome::Cancelled));
-    // Its leftovers are saved, so the task can be retried.
+    // Its work is saved, so the task can be retried.
     let retry = Command::RetryTasks {
         tasks: vec![TaskId(1)],
         freshness: pitcrew_model::Freshness::Continue,

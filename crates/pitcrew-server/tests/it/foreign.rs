@@ -14,9 +14,9 @@ use tokio::{
 /// Which side closes the connection.
 #[derive(Clone, Copy, PartialEq)]
 enum Close {
-    /// We do, after our input: it may not be a request.
+    /// The test closes it after the input, which may not be a complete request.
     Ours,
-    /// The orchestrator does, after its answer.
+    /// The orchestrator closes it after its answer.
     Theirs,
 }
 
@@ -24,7 +24,7 @@ enum Close {
 async fn say(socket: &Path, bytes: &[u8], close: Close) -> Vec<u8> {
     let talk = async {
         let mut stream = UnixStream::connect(socket).await.unwrap();
-        // It may stop reading before the end.
+        // The orchestrator may stop reading early.
         stream.write_all(bytes).await.ok();
         if close == Close::Ours {
             stream.shutdown().await.ok();

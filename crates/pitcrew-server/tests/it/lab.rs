@@ -21,7 +21,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::time::{Instant, Interval, interval};
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 pub const LONG: Duration = Duration::from_mins(2);
 
 /// The polling interval of condition waits.
@@ -328,7 +328,7 @@ impl Drop for Lab {
         {
             let pid = i32::try_from(orchestrator.pid()).ok().and_then(Pid::from_raw);
             let pid = pid.expect("a process number");
-            // After a kill its agents would outlive it.
+            // A killed orchestrator would leave its agents running.
             kill_process(pid, Signal::TERM).ok();
             let process = pitcrew_testkit::Process::of(orchestrator.pid());
             if process.is_some_and(|it| !it.await_end(LONG)) {

@@ -136,7 +136,7 @@ async fn agents_end_with_their_orchestrator() {
 /// Killed repeatedly after a few entries: the plan still completes, each task is integrated once,
 /// and it lands.
 #[tokio::test]
-async fn a_plan_survives_kill_after_kill() {
+async fn a_plan_survives_repeated_kills() {
     let mut lab = Lab::started().await;
     let plan = lab
         .plan(

@@ -18,7 +18,7 @@ pub struct Stream {
 #[derive(Debug, PartialEq, Eq)]
 pub enum StreamItem<T> {
     Line(T),
-    /// It ended regularly.
+    /// The stream ended regularly.
     End,
     BrokenOff,
 }

@@ -25,7 +25,7 @@ fn numbers(events: &[EventLine]) -> Vec<u64> {
 async fn the_journal_can_be_read_from_any_position() {
     let lab = Lab::started().await;
     let mut following = Stream::open(&lab, "/v1/events?follow=true").await;
-    // More entries than are read at a time.
+    // More entries than one read returns.
     let task = |number| format!("[[task]]\nid = \"t{number}\"\ncommand = \"true\"\n");
     let tasks: Vec<String> = (0..600).map(task).collect();
     let text = format!("name = \"many\"\ndeploy = \"manual\"\n{}", tasks.concat());
@@ -40,7 +40,7 @@ async fn the_journal_can_be_read_from_any_position() {
 
     let part = events(Stream::open(&lab, "/v1/events?after=500").await.rest().await);
     assert_eq!(part[0].seq, Seq(501));
-    // The plan's preparation in the vault may complete in the meantime.
+    // The vault may finish preparing the plan in the meantime.
     assert_eq!(part[..all.len() - 500], all[500..]);
     let none = events(Stream::open(&lab, "/v1/events?after=100000").await.rest().await);
     assert_eq!(none, []);

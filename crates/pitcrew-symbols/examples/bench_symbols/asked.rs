@@ -1,4 +1,4 @@
-//! What questions and edits take.
+//! Measures how long questions and edits take.
 
 use super::helpers::Helpers;
 use super::{Outcome, median, trees::Tree};
@@ -14,7 +14,7 @@ const LOOKUPS: usize = 4_000;
 const MISSES: usize = 200;
 const UPDATES: usize = 20;
 
-/// Names of symbols all over the tree; common ones come often.
+/// Names of symbols from all over the tree. Common names occur more often.
 pub fn names(tree: &Tree, count: usize) -> Outcome<Vec<String>> {
     let mut names = Vec::new();
     let step = (tree.files.len() / 1_000).max(1);
@@ -27,7 +27,7 @@ pub fn names(tree: &Tree, count: usize) -> Outcome<Vec<String>> {
     Ok(names.into_iter().step_by(every).take(count).collect())
 }
 
-/// The slowest of some questions to an index that knows nothing yet.
+/// Returns the time of the slowest of several questions to a cold index.
 pub fn first_answer(tree: &Tree, kept: &Path) -> Outcome<Duration> {
     let mut slowest = Duration::ZERO;
     for (number, symbol) in names(tree, 5)?.iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn first_answer(tree: &Tree, kept: &Path) -> Outcome<Duration> {
 pub struct Lookups {
     pub hit_p50: Duration,
     pub hit_p99: Duration,
-    /// Of questions that say who asks and what is imported.
+    /// The p99 of questions with a caller and imports as hints.
     pub hinted_p99: Duration,
     pub miss_p99: Duration,
 }
@@ -70,7 +70,7 @@ pub fn lookups(index: &Index, tree: &Tree) -> Outcome<Lookups> {
     })
 }
 
-/// Who asks imports the symbol from where it is itself.
+/// Times questions whose caller imports the symbol from the file that defines it.
 fn times<'a>(
     symbols: impl Iterator<Item = &'a str>,
     index: &Index,
@@ -93,7 +93,7 @@ fn times<'a>(
     times
 }
 
-/// From an edit to its being known.
+/// Returns the time from an edit until the index contains it.
 pub fn updates(index: &Index, tree: &Tree) -> Outcome<Duration> {
     let mut times = Vec::new();
     let rust = tree.of(Language::Rust);

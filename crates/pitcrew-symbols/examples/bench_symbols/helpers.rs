@@ -1,4 +1,4 @@
-//! Two helper processes that parse, as the product has them.
+//! Two helper processes that parse, as in the product.
 
 use super::Outcome;
 use pitcrew_symbols::{Parsed, Parser, Request, ask, await_ready};
@@ -11,7 +11,7 @@ use std::{
 
 const HELPERS: usize = 2;
 
-/// Helpers that have nothing to do.
+/// Idle helpers.
 #[derive(Debug, Default)]
 pub struct Helpers {
     idle: Mutex<Vec<Helper>>,

@@ -1,7 +1,8 @@
-//! The index of real sources against bare tree-sitter and against universal-ctags, in one run.
+//! Compares the index of real sources with bare tree-sitter and with universal-ctags in one run.
 //!
-//! The trees are made of the sources that cargo has fetched; arguments are their sizes in files.
-//! Prints a line of JSON for each. The program starts itself again for what a new process needs.
+//! The trees are built from the sources that cargo has downloaded. Arguments are their sizes in
+//! files. Prints one line of JSON for each tree. The program runs itself again for measurements
+//! that need a new process.
 
 mod trees;
 mod bare;
@@ -21,9 +22,9 @@ use std::{
 };
 use trees::{Source, Tree};
 
-/// The third has about a million symbols.
+/// The third size has about a million symbols.
 const SIZES: &[usize] = &[100, 3_000, 17_000, 60_000];
-/// Rounds of parsing everything, in turns; large trees take long enough to be measured once.
+/// Rounds of parsing all files, alternating. Large trees are measured only once.
 const ROUNDS: usize = 3;
 const ROUND_FILES_MAX: usize = 5_000;
 
@@ -93,7 +94,7 @@ fn measure(sources: &[Source], count: usize) -> Outcome<String> {
     ))
 }
 
-/// From nothing to everything read and kept.
+/// Measures the time from an empty index until every file is read and cached.
 fn index_cold(tree: &Tree, pool: &Path) -> Outcome<Duration> {
     let began = Instant::now();
     let index = Index::open(&tree.root, &Arc::new(Pool::open(pool, Helpers::start()?)));
@@ -109,7 +110,7 @@ fn index_cold(tree: &Tree, pool: &Path) -> Outcome<Duration> {
 
 struct Warm {
     took: Duration,
-    /// By which the process grew.
+    /// The growth of the process.
     bytes: u64,
 }
 
@@ -150,7 +151,7 @@ fn warm_in_a_new_process(tree: &Tree, pool: &Path) -> Outcome<Warm> {
     Ok(Warm { took, bytes })
 }
 
-/// None if it is not installed.
+/// Returns `None` if ctags is not installed.
 #[expect(clippy::disallowed_methods, reason = "a bench starts what it compares with")]
 fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
     let mut rounds = Vec::new();
@@ -168,7 +169,7 @@ fn run_ctags(tree: &Tree) -> Outcome<Option<Duration>> {
     Ok(Some(median(rounds)))
 }
 
-/// CPU time of this process, and of its children that have ended.
+/// The CPU time of this process and of its children that have exited.
 fn worked() -> Outcome<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let (_, fields) = stat.rsplit_once(") ").ok_or("no name")?;
@@ -193,7 +194,7 @@ fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// The folder in which cargo keeps what it fetched.
+/// The folder in which cargo keeps downloaded sources.
 pub fn fetched() -> Outcome<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let default = || Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"));

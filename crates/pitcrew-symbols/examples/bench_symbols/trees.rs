@@ -8,10 +8,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Larger files are tables that programs wrote; one of them would be most of a tree.
+/// Larger files are generated tables. One of them would be most of a tree.
 const FILE_BYTES_MAX: u64 = 512 << 10;
 
-/// A source, and where it stands below the folder that it was found in.
+/// A source and its path relative to the folder in which it was found.
 pub struct Source {
     from: PathBuf,
     path: String,
@@ -20,12 +20,12 @@ pub struct Source {
 pub struct Tree {
     _folder: TempDir,
     pub root: PathBuf,
-    /// From the root.
+    /// Paths relative to the root.
     pub files: Vec<(String, Language)>,
     pub bytes: u64,
 }
 
-/// Everything that cargo has fetched and that can be read, by path.
+/// All readable sources that cargo has downloaded, ordered by path.
 pub fn sources() -> Outcome<Vec<Source>> {
     let mut sources = Vec::new();
     for registry in fs::read_dir(fetched()?)? {
@@ -54,7 +54,7 @@ fn source(registry: &Path, from: PathBuf) -> Option<Source> {
 }
 
 impl Tree {
-    /// Takes every n-th source, or all of them several times with contents of their own.
+    /// Takes every n-th source, or all of them several times with different contents.
     pub fn new(sources: &[Source], count: usize) -> Outcome<Self> {
         let folder = tempfile::tempdir()?;
         let root = folder.path().join("tree");

@@ -1,4 +1,4 @@
-//! Shell scripts: functions, and variables that are set outside of them.
+//! Shell scripts: functions, and variables that are set outside functions.
 
 use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};

@@ -1,17 +1,17 @@
 //! Removes function bodies from Rust sources before they are parsed.
 //!
-//! They contain no symbols and are most of a source, while finding the end of one takes a
-//! hundredth of the time of parsing it. Only what must be a body is left out, and a file in which
-//! strings or braces do not end is parsed as it is.
+//! Bodies contain no symbols and are most of a source, while finding the end of a body takes a
+//! hundredth of the time of parsing it. Only text that must be a body is removed. A file with an
+//! unterminated string or brace is parsed unchanged.
 
 mod tokens;
 
 use tokens::{Token, Tokens};
 
-/// Shorter ones are not worth it.
+/// Removing shorter bodies is not worth the effort.
 const BODY_BYTES_MIN: usize = 24;
 
-/// How much of the source is missing before a place.
+/// How much of the source was removed before a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
     pub bytes: usize,
@@ -20,23 +20,23 @@ pub struct Missing {
 
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// In what is left.
+    /// The position in the remaining text.
     at: usize,
-    /// This and everything that was cut before.
+    /// Everything that was removed up to and including this cut.
     missing: Missing,
 }
 
-/// Where something is missing.
+/// The positions at which text was removed.
 #[derive(Debug, Default)]
 pub struct Cuts(Vec<Cut>);
 
 impl Cuts {
-    /// Before something that begins here.
+    /// The text removed before an item that begins at `at`.
     pub fn before_start(&self, at: usize) -> Missing {
         self.first(self.0.partition_point(|it| it.at <= at))
     }
 
-    /// Before something that ends here.
+    /// The text removed before an item that ends at `at`.
     pub fn before_end(&self, at: usize) -> Missing {
         self.first(self.0.partition_point(|it| it.at < at))
     }
@@ -46,18 +46,18 @@ impl Cuts {
     }
 }
 
-/// What is left of a source. One value serves many files, to reuse its memory.
+/// The remaining source. One value is reused for many files to reuse its memory.
 #[derive(Debug, Default)]
 pub struct Rest {
     text: Vec<u8>,
     pub cuts: Cuts,
 }
 
-/// More is given back after each file.
+/// A larger buffer is freed after each file.
 const ROOM_BYTES_MAX: usize = 1 << 20;
 
 impl Rest {
-    /// What has to be parsed of a source.
+    /// Returns the part of a source that has to be parsed.
     pub fn of<'a>(&'a mut self, source: &'a [u8]) -> (&'a [u8], &'a Cuts) {
         self.text.clear();
         self.text.shrink_to(ROOM_BYTES_MAX);
@@ -69,14 +69,14 @@ impl Rest {
         (source, &self.cuts)
     }
 
-    /// None if something never ends.
+    /// Returns `None` if a token or block is not terminated.
     fn leave_out(&mut self, source: &[u8]) -> Option<()> {
         let mut tokens = Tokens::new(source);
         let (mut after_fn, mut header) = (false, None);
         let (mut missing, mut copied) = (Missing::default(), 0);
         loop {
             let token = tokens.next()?;
-            // A type is `fn(A)`, a function has a name.
+            // The type `fn(A)` has no name, but a function has.
             if after_fn && matches!(token, Token::Word(_)) {
                 header = Some(Header::default());
             }
@@ -104,17 +104,17 @@ impl Rest {
     }
 }
 
-/// Between the name of a function and its body.
+/// The state between the name of a function and its body.
 #[derive(Debug, Default)]
 struct Header {
     brackets_count: usize,
-    /// Outside of brackets: inside they may be shifts.
+    /// Counted only outside brackets, because inside they may be shift operators.
     angles_count: usize,
 }
 
 enum Then {
     More,
-    /// It has none.
+    /// The function has no body.
     Over,
     Body,
 }
@@ -125,7 +125,7 @@ impl Header {
         match token {
             Token::End => return Then::Over,
             Token::Semicolon | Token::CloseBrace if outside => return Then::Over,
-            // Else it is a constant among the arguments of a type.
+            // Otherwise the brace belongs to a constant among the arguments of a type.
             Token::OpenBrace if outside && self.angles_count == 0 => return Then::Body,
             Token::Open | Token::OpenBrace => self.brackets_count += 1,
             Token::Close | Token::CloseBrace => {
@@ -151,7 +151,7 @@ mod tests {
     const BODY: &str = "{ if x { return \"}\".len() } '}' }";
 
     #[test]
-    fn the_bodies_of_functions_are_left_out_and_nothing_else() {
+    fn only_function_bodies_are_removed() {
         for header in [
             "pub fn a()",
             "impl A { fn a<'a, T: Fn(&'a u8) -> Vec<Vec<u8>>>(&'a self) -> &'a [u8; 1 << 3]",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_never_ends_is_parsed_as_it_is() {
+    fn an_unterminated_file_is_parsed_unchanged() {
         for end in ["fn b() { {", "\"", "r#\"\"", "/* /* */", "fn b() { \""] {
             let source = format!("fn a() {BODY} {end}");
             assert_eq!(left(&source), source);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_whole_source() {
+    fn positions_refer_to_the_whole_source() {
         let source =
             b"fn a() {\n    let long = 1;\n    long\n}\nfn b() { /* ................ */ }\n";
         let mut rest = Rest::default();

@@ -15,7 +15,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     declared(walk, scope, node, node);
 }
 
-/// A declaration that `outer` wraps: a template begins there.
+/// A declaration wrapped in `outer`, such as a template. The signature begins at `outer`.
 fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     match node.kind() {
         "function_definition" => function(walk, scope, node, outer),
@@ -51,7 +51,7 @@ fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
     }
 }
 
-/// `static` hides a name in its file, but not in a class.
+/// `static` hides a name in its file, but not inside a class.
 fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     let mut hidden = false;
     for it in node.named_children().take(4) {
@@ -63,7 +63,7 @@ fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     walk.access.unwrap_or(scope.visibility)
 }
 
-/// What follows `public:` is public, until the next.
+/// The visibility after `public:` applies until the next access specifier.
 fn access(walk: &Walk<'_>, node: Node<'_>) -> Visibility {
     match walk.bytes(node) {
         b"private" => Visibility::Private,
@@ -72,7 +72,7 @@ fn access(walk: &Walk<'_>, node: Node<'_>) -> Visibility {
     }
 }
 
-/// `A::b` is defined in `A`, wherever the definition stands.
+/// `A::b` is defined in `A`, regardless of the position of the definition.
 fn home(walk: &Walk<'_>, scope: &Scope, declared: &Declared) -> Scope {
     match &declared.owner {
         Some(owner) => walk.inside(scope, Kind::Class, owner, scope.visibility),
@@ -105,7 +105,7 @@ fn function(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>)
     walk.define(&scope, definition);
 }
 
-/// Functions and variables that are declared, and types that are defined on the way.
+/// Declared functions and variables, and the types that the declaration defines.
 fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     if let Some(of) = node.field(Field::Type)
         && of.field(Field::Body).is_some()
@@ -152,7 +152,7 @@ fn declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let Some(body) = node.field(Field::Body) else { return };
     let Some(name) = walk.field(node, Field::Name) else {
-        // Without a name it is seen in this file only.
+        // An anonymous namespace is visible only in its file.
         return walk.children(&scope.with(Visibility::Private), body, visit);
     };
     let inside = walk.inside(scope, Kind::Module, &name, scope.visibility);
@@ -177,7 +177,7 @@ fn definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let value = node.field(Field::Value);
     let parameters = node.field(Field::Parameters);
     if value.is_none() && parameters.is_none() {
-        // It guards a header, or is a switch.
+        // A header guard or a switch.
         return;
     }
     let long = value.filter(|it| it.byte_range().len() > VALUE_BYTES_MAX || parameters.is_some());
@@ -214,7 +214,7 @@ fn using(walk: &mut Walk<'_>, node: Node<'_>) {
     walk.import(node, vec![Imported { module, names: vec![name], aliases: Vec::new() }]);
 }
 
-/// Whether what is named as C is rather C++: headers look alike from outside.
+/// Detects C++ in a file with a C extension, because headers of both have the same extension.
 pub fn language_of(source: &[u8]) -> Language {
     const MARKS: &[&[u8]] =
         &[b"class ", b"namespace ", b"template", b"using ", b"public:", b"private:"];

@@ -1,4 +1,4 @@
-//! Go. What a file defines is in its package.
+//! Go. The definitions of a file belong to its package.
 
 use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
@@ -85,7 +85,7 @@ fn type_spec(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// Fields, and the types that are embedded. Methods are symbols of their own.
+/// Fields and embedded types. Methods are separate symbols.
 fn fields(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
     let mut members = Vec::new();
     each(body, |it| {

@@ -1,4 +1,4 @@
-//! Java. What a file defines is in its package.
+//! Java. The definitions of a file belong to its package.
 
 use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
@@ -23,7 +23,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// The modifiers as words, without annotations.
+/// The modifiers as text, without annotations.
 fn modifiers(walk: &Walk<'_>, node: Node<'_>) -> Vec<String> {
     let Some(list) = node.child(0).filter(|it| it.kind() == "modifiers") else { return Vec::new() };
     let words = list.children().filter(|it| !it.kind().ends_with("annotation"));
@@ -146,7 +146,7 @@ fn constants(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// Constants are shown with their value up to this size.
+/// Longer values of constants are left out.
 const VALUE_BYTES_MAX: usize = 160;
 
 /// `import a.b.C;` and `import static a.b.C.*;`

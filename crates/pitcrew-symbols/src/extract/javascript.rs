@@ -8,7 +8,7 @@ use super::walk::{Definition, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 use std::borrow::Cow;
 
-/// Constants are shown with their value up to this size.
+/// Longer values of constants are left out.
 const VALUE_BYTES_MAX: usize = 120;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
@@ -44,7 +44,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// A declaration that `outer` wraps: the signature begins there.
+/// A declaration wrapped in `outer`. The signature begins at `outer`.
 fn declared(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     match node.kind() {
         "function_declaration"
@@ -89,7 +89,7 @@ fn export(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     import::export(walk, node);
 }
 
-/// The name of a declaration; what is exported without one is the default.
+/// The name of a declaration. An export without a name is the default export.
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Cow<'a, str> {
     let name = walk.field(node, Field::Name).filter(|it| !it.is_empty());
     name.unwrap_or(Cow::Borrowed("default"))
@@ -156,7 +156,7 @@ fn class_named(
     }
 }
 
-/// The fields of a class, also those that its constructor declares by taking them.
+/// The fields of a class, including the parameter properties of its constructor.
 fn fields(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
     let mut members = Vec::new();
     each(body, |it| {
@@ -206,7 +206,7 @@ fn interface(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
     }
 }
 
-/// The properties of an interface or an object type; methods are symbols of their own.
+/// The properties of an interface or an object type. Methods are separate symbols.
 fn properties(walk: &Walk<'_>, body: Option<Node<'_>>) -> Vec<Member> {
     let mut members = Vec::new();
     each(body, |it| {
@@ -254,7 +254,7 @@ fn type_alias(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     let name = unquoted(name(walk, node));
     let body = node.field(Field::Body);
-    // In a declaration everything is visible, in a namespace what it exports.
+    // In a `declare` block everything is visible; in a namespace only its exports are.
     let declared = scope.visibility == Visibility::Public && outer.kind() == "ambient_declaration";
     let visibility = if declared { Visibility::Public } else { Visibility::Private };
     let inside = walk.inside(scope, Kind::Module, &name, visibility);
@@ -273,7 +273,7 @@ fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>
     }
 }
 
-/// That of a member of a class.
+/// The visibility of a class member.
 fn member_visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>, name: &str) -> Visibility {
     let modifier = node.named_child(0).filter(|it| it.kind() == "accessibility_modifier");
     match modifier.map(|it| walk.bytes(it)) {
@@ -298,7 +298,7 @@ fn method(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     walk.define(scope, definition);
 }
 
-/// A field that holds a function is a method to its callers.
+/// A field that holds a function is called like a method.
 fn function_field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let name = walk.field(node, Field::Name).or_else(|| walk.field(node, Field::Property));
     let value = node.field(Field::Value).filter(|it| is_function(*it));

@@ -1,4 +1,4 @@
-//! Lua: functions, also of tables, and what a file keeps in variables.
+//! Lua: functions, including functions of tables, and the variables of a file.
 
 use super::node::{Field, Node};
 use super::walk::{Definition, Imported, Scope, Walk, each};
@@ -24,7 +24,7 @@ fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     if local { Visibility::Private } else { scope.visibility }
 }
 
-/// `a.b.c` and `a.b:c` are `c` in `a.b`.
+/// `a.b.c` and `a.b:c` define `c` in `a.b`.
 fn function(walk: &mut Walk<'_>, scope: &Scope, path: &str, node: Node<'_>, outer: Node<'_>) {
     let (owner, name) = path.rsplit_once(['.', ':']).map_or((None, path), |it| (Some(it.0), it.1));
     let inside = owner.map(|it| walk.inside(scope, Kind::Struct, it, scope.visibility));
@@ -92,7 +92,7 @@ fn assignment(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// `local a = require("b")`; returns whether it is one.
+/// `local a = require("b")`; returns whether the statement has this form.
 fn require(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let Some(call) = call.filter(|it| walk.field(*it, Field::Name).as_deref() == Some("require"))
     else {

@@ -1,19 +1,19 @@
 //! Recognizes sources whose brackets are nested too deeply, before they are parsed.
 //!
-//! When a bracket is never closed, tree-sitter tries to recover once for each level that is open,
-//! so that memory and time grow with the square of the depth: 50 kB of `a<a<a<` took 5 GB as Java.
-//! Counting brackets takes a hundredth of the time of parsing. This is a cheap first check
-//! that stops known cases early; it does not replace the limits of the parser process.
+//! If a bracket is never closed, tree-sitter tries to recover once for each open level, so memory
+//! and time grow with the square of the depth: 50 kB of `a<a<a<` took 5 GB as Java. Counting
+//! brackets takes a hundredth of the time of parsing. This is a cheap first check for known cases.
+//! It does not replace the limits of the parser process.
 
 use crate::Language;
 
-/// Open brackets at a time. Sources written by people stay below a tenth of it.
+/// The maximum number of open brackets. Handwritten sources stay below a tenth of it.
 pub const DEPTH_MAX: usize = 500;
 
-/// Whether more brackets are open at a time than anyone needs.
+/// Whether a source has more open brackets than the limit.
 ///
-/// Brackets in strings of one line do not count. `<` is an operator as well as a bracket, so all
-/// that are open end with the statement or the block.
+/// Brackets in single-line strings are not counted. `<` is also an operator, so every open `<` ends
+/// with the statement or block.
 pub fn is_too_deep(language: Language, source: &[u8]) -> bool {
     let angles_count = has_angles(language);
     let (mut depth, mut angles, mut at) = (0_usize, 0_usize, 0);
@@ -41,7 +41,7 @@ pub fn is_too_deep(language: Language, source: &[u8]) -> bool {
     false
 }
 
-/// Where a string goes on to if it ends in its line; otherwise the quote is ignored.
+/// The position after a string that ends on the same line. Otherwise the quote is ignored.
 fn after_string(source: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(byte) = source.get(at) {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_that_stay_open_are_too_deep() {
+    fn unclosed_brackets_are_too_deep() {
         for opening in ["(", "a(", "[", "{", "f([", "a<", "a < ", "a<b,", "a<\n"] {
             let text = opening.repeat(DEPTH_MAX + 1);
             assert!(is_deep(Language::Java, &text), "{opening}");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_never_ends_hides_nothing() {
+    fn an_unterminated_quote_hides_no_brackets() {
         assert!(is_deep(Language::Java, &"\"(\n".repeat(DEPTH_MAX + 1)));
     }
 }

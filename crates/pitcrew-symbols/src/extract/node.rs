@@ -1,14 +1,14 @@
-//! Nodes of a syntax tree, with the words of its grammar looked up once.
+//! Nodes of a syntax tree, with the names of each grammar looked up once.
 //!
-//! Tree-sitter finds a field by comparing its name with every other, and measures the name of a
-//! node's kind each time it is asked for. A file has thousands of declarations.
+//! Tree-sitter finds a field by comparing its name with all others, and computes the length of a
+//! node's kind on every access. A file has thousands of declarations.
 
 use super::bodies::Cuts;
 use crate::Language;
 use std::{ops::Range, sync::OnceLock};
 use tree_sitter::TreeCursor;
 
-/// Parts of nodes, by the names that grammars give them.
+/// Parts of nodes, by their field names in the grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Accessors,
@@ -41,7 +41,7 @@ pub enum Field {
     Value,
 }
 
-/// In the order of their declaration.
+/// In declaration order.
 const FIELDS: &[(Field, &str)] = &[
     (Field::Accessors, "accessors"),
     (Field::Alias, "alias"),
@@ -73,7 +73,7 @@ const FIELDS: &[(Field, &str)] = &[
     (Field::Value, "value"),
 ];
 
-/// What is known about all nodes of a kind.
+/// The known facts about all nodes of a kind.
 #[derive(Debug)]
 struct Kind {
     name: Box<str>,
@@ -81,14 +81,14 @@ struct Kind {
     role: Role,
 }
 
-/// What a node describes.
+/// The purpose of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Nothing that runs.
+    /// Not code.
     Comment,
-    /// The next one.
+    /// Describes the next node.
     Attribute,
-    /// Itself.
+    /// Any other node.
     Plain,
 }
 
@@ -120,13 +120,13 @@ fn role(language: Language, name: &str) -> Role {
     }
 }
 
-/// The words of a grammar.
+/// The names that a grammar defines.
 #[derive(Debug)]
 struct Words {
-    /// Each kind of nodes.
+    /// The kinds of nodes.
     kinds: Vec<Kind>,
     error: Kind,
-    /// The number of each field; 0 if the grammar has none of that name.
+    /// The number of each field, or 0 if the grammar has no field of that name.
     fields: [u16; FIELDS.len()],
 }
 
@@ -153,7 +153,7 @@ impl Words {
     }
 }
 
-/// A node of the tree of a file.
+/// A node of the syntax tree of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'t> {
     inner: tree_sitter::Node<'t>,
@@ -161,11 +161,11 @@ pub struct Node<'t> {
     file: &'t File<'t>,
 }
 
-/// What all nodes of a tree have in common.
+/// The data that all nodes of a tree share.
 #[derive(Debug)]
 pub struct File<'a> {
     words: &'static Words,
-    /// Places are those of the whole source, also where it was parsed without its bodies.
+    /// Positions refer to the whole source, even if it was parsed without its bodies.
     cuts: &'a Cuts,
 }
 
@@ -194,12 +194,12 @@ impl<'t> Node<'t> {
         self.kind.role == Role::Comment && self.inner.is_extra()
     }
 
-    /// Whether it is said about the next node and not in it.
+    /// Whether this attribute is a separate node that applies to the next node.
     pub fn is_attribute(self) -> bool {
         self.kind.role == Role::Attribute && self.kind.is_named
     }
 
-    /// The first child that is this part of it.
+    /// The first child with this field name.
     pub fn field(self, field: Field) -> Option<Self> {
         let id = self.file.words.fields[field as usize];
         if id == 0 {
@@ -208,7 +208,7 @@ impl<'t> Node<'t> {
         self.inner.child_by_field_id(id).map(|it| self.with(it))
     }
 
-    /// Every child that is this part of it.
+    /// All children with this field name.
     pub fn fields(self, field: Field) -> impl Iterator<Item = Self> {
         let id = self.file.words.fields[field as usize];
         let mut children = self.children();
@@ -269,11 +269,11 @@ impl<'t> Node<'t> {
 
     pub fn byte_range(self) -> Range<usize> {
         let start = self.start_byte();
-        // Nothing at all may stand where something was left out.
+        // The range may be empty if text was removed.
         start..self.end_byte().max(start)
     }
 
-    /// First and last row, from 0 on.
+    /// First and last row, 0-based.
     pub fn rows(self) -> (usize, usize) {
         let (start, end) = (self.inner.start_position(), self.inner.end_position());
         // A node that ends with a line break ends on the line before.
@@ -293,7 +293,7 @@ impl PartialEq for Node<'_> {
     }
 }
 
-/// The children of a node, in their order.
+/// The children of a node, in order.
 pub struct Children<'t> {
     cursor: TreeCursor<'t>,
     more: bool,
@@ -301,7 +301,7 @@ pub struct Children<'t> {
 }
 
 impl Children<'_> {
-    /// Which part of its parent the next one is; 0 if it has no name.
+    /// The field of the next child, or 0 if it has none.
     fn field_id(&self) -> u16 {
         self.cursor.field_id().map_or(0, Into::into)
     }
@@ -325,14 +325,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_in_the_order_of_their_declaration() {
+    fn fields_are_in_declaration_order() {
         for (index, (field, name)) in FIELDS.iter().enumerate() {
             assert_eq!(*field as usize, index, "{name}");
         }
     }
 
     #[test]
-    fn every_field_is_one_of_some_grammar() {
+    fn every_field_exists_in_some_grammar() {
         for (field, name) in FIELDS {
             let id = |it: &Language| Words::of(*it).fields[*field as usize];
             assert!(Language::ALL.iter().any(|it| id(it) > 0), "{name}");

@@ -1,8 +1,8 @@
 //! Parses with limits on time and stack.
 //!
-//! Tree-sitter frees abandoned attempts recursively, one call for each open token: thousands of
+//! Tree-sitter frees abandoned attempts recursively, one call for each open token, so thousands of
 //! brackets need more stack than a thread has. Large files are therefore parsed on a stack in
-//! proportion to their size. Call [`on_large_stack`] once to parse many files.
+//! proportion to their size. To parse many files, call [`on_large_stack`] once.
 
 use super::FILE_BYTES_MAX;
 use crate::Language;
@@ -15,18 +15,18 @@ use std::{
 };
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-/// No call of that function takes more, in any build.
+/// The maximum stack for each byte of source, in any build.
 const STACK_BYTES_PER_BYTE: usize = 160;
-/// What is needed besides.
+/// The stack that all other code needs.
 const STACK_BYTES_BASE: usize = 512 << 10;
-/// Up to here the stack suffices that any thread has.
+/// For files up to this size, the stack of any thread is sufficient.
 const SMALL_BYTES_MAX: usize = 8 << 10;
-/// The clock is looked at after so many steps, each of a hundred tokens or so: that is a
-/// millisecond.
+/// The time is checked after this number of steps, each of about a hundred tokens. This takes about
+/// a millisecond.
 const STEPS_PER_LOOK: u32 = 32;
 
-/// Memory for the trees of most files, in pieces that are not larger than what an allocator takes
-/// from what it has.
+/// Memory for the trees of most files, in pieces small enough that the allocator does not map each
+/// of them separately.
 const PIECES: usize = 64;
 const PIECE_BYTES: usize = 120 << 10;
 
@@ -35,10 +35,10 @@ thread_local! {
     static HAS_LARGE_STACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` on a thread with a stack that suffices for every file that is read.
+/// Runs `work` on a thread whose stack is sufficient for every file that is read.
 ///
-/// A stack is memory only as far as it is used. Where there is none for it, each large file asks
-/// for a stack of its own.
+/// The system provides memory only for the used part of a stack. If the thread cannot be started,
+/// each large file gets a separate stack.
 pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let mut work = Some(work);
     let begin = || {
@@ -50,16 +50,16 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     done.or_else(|| work.map(|it| it())).expect("the work is done there or here")
 }
 
-/// Makes room for trees at once.
+/// Allocates the memory for trees at once.
 ///
-/// The allocator asks the kernel for the memory of a thread page by page as it is needed, thousands
-/// of times until the first trees are there; what it has asked for once it may use from then on.
+/// Otherwise the allocator grows the memory of a thread page by page, thousands of times until the
+/// first trees exist. Memory that was allocated once is reused.
 fn widen() {
     let pieces: Vec<Vec<u8>> = (0..PIECES).map(|_| Vec::with_capacity(PIECE_BYTES)).collect();
     std::hint::black_box(&pieces);
 }
 
-/// Runs `work` where there is stack for a file of this size, unless there is no memory for it.
+/// Runs `work` with a stack for a file of this size. Returns `None` if there is no memory for it.
 fn run<T: Send>(bytes_count: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     let stack_bytes = STACK_BYTES_BASE + STACK_BYTES_PER_BYTE * bytes_count;
     thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn run<T: Send>(bytes_count: usize, work: impl FnOnce() -> T + Send) -> Option<T
     })
 }
 
-/// Parses with the parser of this thread, and gives up when the time is over.
+/// Parses with the parser of this thread. Gives up after `time_max`.
 pub fn parse(language: Language, source: &[u8], time_max: Duration) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         parser.set_language(&language.grammar()).ok()?;
@@ -80,14 +80,15 @@ pub fn parse(language: Language, source: &[u8], time_max: Duration) -> Option<Tr
     })
 }
 
-/// How long this thread has worked.
+/// The CPU time of this thread.
 fn worked() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
 fn parse_here(parser: &mut Parser, source: &[u8], time_max: Duration) -> Option<Tree> {
-    // A busy machine makes no file a slow one; but the time of day is asked for more cheaply.
+    // CPU time, because a file is not slow just because the machine is busy. The wall clock is
+    // checked first because that is cheaper.
     let (began, worked_before) = (Instant::now(), worked());
     let mut steps_count: u32 = 0;
     let mut progress = |_: &ParseState| {
@@ -100,8 +101,8 @@ fn parse_here(parser: &mut Parser, source: &[u8], time_max: Duration) -> Option<
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut read = |at: usize, _| source.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut read, None, Some(options));
-    // Else the next file would be taken for the rest of this one; and what was tried here must not
-    // be given up where there is less stack.
+    // Otherwise the parser would continue with this file when given the next one, and its abandoned
+    // attempts might be freed on a thread with less stack.
     parser.reset();
     tree
 }
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_takes_too_long_is_given_up_and_the_next_is_read() {
+    fn parsing_continues_after_a_timeout() {
         let slow = "fn f() { g(1, 2) }\n".repeat(5_000);
         assert!(parse(Language::Rust, slow.as_bytes(), Duration::ZERO).is_none());
         let next = parse(Language::Rust, b"struct A;", Duration::from_secs(10));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_stack_takes_what_a_thread_cannot() {
+    fn a_large_stack_suffices_if_a_thread_overflows() {
         let deep = "{[".repeat(50_000);
         let parse = || parse(Language::Go, deep.as_bytes(), Duration::from_mins(1)).is_some();
         assert!(on_large_stack(parse));

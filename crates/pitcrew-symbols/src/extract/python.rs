@@ -6,7 +6,7 @@ use crate::{Kind, Member, Visibility};
 
 /// Longer values are left out.
 const VALUE_BYTES_MAX: usize = 120;
-/// Names that one statement gives values to; more are left out.
+/// The maximum number of names in one assignment; the rest is left out.
 const NAMES_MAX: usize = 200;
 /// Longer decorators are left out of a signature.
 const DECORATOR_BYTES_MAX: usize = 80;
@@ -28,14 +28,14 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         "type_alias_statement" => type_alias(walk, scope, node),
         "import_statement" => import(walk, node),
         "import_from_statement" | "future_import_statement" => import_from(walk, node),
-        // What is defined under a condition is defined.
+        // Definitions under a condition are included.
         "if_statement" | "try_statement" | "with_statement" | "block" | "else_clause"
         | "elif_clause" | "except_clause" | "finally_clause" => walk.children(scope, node, visit),
         _ => {}
     }
 }
 
-/// A leading underscore hides a name, but for those that Python itself calls.
+/// A leading underscore hides a name, except for names that Python itself calls.
 fn visibility(scope: &Scope, name: &str) -> Visibility {
     let special = name.starts_with("__") && name.ends_with("__");
     if name.starts_with('_') && !special { Visibility::Private } else { scope.visibility }
@@ -63,7 +63,7 @@ fn parameters(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Vec<Member> {
     members
 }
 
-/// The first line of the string that a body begins with.
+/// The first line of the docstring of a body.
 fn docstring(walk: &Walk<'_>, body: Option<Node<'_>>) -> Option<String> {
     let mut found = None;
     let mut first = true;
@@ -117,7 +117,7 @@ fn class(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node<'_>) {
     }
 }
 
-/// What a class assigns, and what its `__init__` assigns to `self`.
+/// Variables that a class assigns, and attributes that its `__init__` assigns to `self`.
 fn fields(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     let mut members = Vec::new();
     let mut init = None;
@@ -150,7 +150,7 @@ fn is_constant(name: &str) -> bool {
     !name.contains(char::is_lowercase)
 }
 
-/// Where an assignment ends that is shown: before a value that is long.
+/// The end of the displayed part of an assignment: before the value if it is long.
 fn end_of(assignment: Node<'_>) -> usize {
     match assignment.field(Field::Right) {
         Some(it) if it.byte_range().len() > VALUE_BYTES_MAX => it.start_byte(),
@@ -158,7 +158,8 @@ fn end_of(assignment: Node<'_>) -> usize {
     }
 }
 
-/// Variables of a module, also in `a, b = 1, 2` and `a = b = 1`; those of a class are its members.
+/// Variables of a module, including `a, b = 1, 2` and `a = b = 1`. Those of a class are its
+/// members.
 fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let mut names = Vec::new();
     let mut next = Some(node);

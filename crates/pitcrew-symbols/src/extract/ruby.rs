@@ -15,7 +15,7 @@ pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
         "method" | "singleton_method" => method(walk, scope, node),
         "assignment" => constant(walk, scope, node),
         "call" => call(walk, node),
-        // `private` alone counts for what follows.
+        // `private` without arguments applies to the following definitions.
         "identifier" => walk.access = access(&walk.text(node)).or(walk.access),
         _ => {}
     }

@@ -5,7 +5,7 @@ use super::walk::{Definition, Imported, Scope, Walk, each};
 use crate::{Kind, Member, Visibility};
 use std::borrow::Cow;
 
-/// Constants are shown with their value up to this size.
+/// Longer values of constants are left out.
 const VALUE_BYTES_MAX: usize = 120;
 
 pub fn visit(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
@@ -41,7 +41,7 @@ fn visibility(walk: &Walk<'_>, scope: &Scope, node: Node<'_>) -> Visibility {
     }
 }
 
-/// A name that is a word of the language is written with `r#` before it, which is no part of it.
+/// Removes the `r#` from a raw identifier, because it is not part of the name.
 fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
     let name = match walk.field(node, Field::Name)? {
         Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix("r#").unwrap_or(name)),
@@ -74,7 +74,7 @@ fn structure(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
     let body = node.field(Field::Body);
     let tuple = body.is_some_and(|it| it.kind() == "ordered_field_declaration_list");
-    // The fields of a tuple are its signature already.
+    // The signature of a tuple struct already shows its fields.
     let members = if tuple { Vec::new() } else { walk.members(Kind::Field, body) };
     let definition = Definition {
         kind,
@@ -103,7 +103,7 @@ fn enumeration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     walk.define(scope, definition);
 }
 
-/// A trait or a module, with what is in it.
+/// A trait or a module and its contents.
 fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
     let body = node.field(Field::Body);
@@ -122,7 +122,7 @@ fn container(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
 fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let of_trait = node.field(Field::Trait).is_some();
     let Some(mut of) = node.field(Field::Type) else { return };
-    // `Box<T>` and `&mut T` are asked for by their names.
+    // Questions about `Box<T>` and `&mut T` use the names of the types.
     for field in [Field::Type, Field::Name] {
         while let Some(inner) = of.field(field) {
             of = inner;
@@ -137,7 +137,7 @@ fn implementation(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn plain(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = name(walk, node) else { return };
-    // Most are short, and then there is no need to look for the value.
+    // Most values are short and need no further check.
     let is_long = |it: Node<'_>| it.byte_range().len() > VALUE_BYTES_MAX;
     let long = is_long(node).then(|| node.field(Field::Value)).flatten().filter(|it| is_long(*it));
     let signature = walk.header_of(node, long);
@@ -162,7 +162,7 @@ fn macro_rules(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     walk.define(scope, definition);
 }
 
-/// What a macro can be called with.
+/// The patterns of a macro.
 fn macro_patterns(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(node), |rule| {
@@ -188,9 +188,9 @@ fn extern_crate(walk: &mut Walk<'_>, node: Node<'_>) {
     walk.import(node, vec![Imported { module: name.into_owned(), names: Vec::new(), aliases }]);
 }
 
-/// Deeper lists are left out.
+/// More deeply nested lists are left out.
 const USE_DEPTH_MAX: u32 = 16;
-/// Modules that one statement names; the rest is left out.
+/// The maximum number of modules in one statement; the rest is left out.
 const USE_MODULES_MAX: usize = 200;
 
 fn use_tree(
@@ -236,7 +236,7 @@ fn join(prefix: &str, path: &str) -> String {
     [prefix, "::", path].concat()
 }
 
-/// Where a name comes from: `a::b` is `b` of `a`, and `a` alone is a module.
+/// Splits a path into module and name: `a::b` is `b` of `a`, and `a` alone is a module.
 fn split(path: &str) -> (&str, &str) {
     path.rsplit_once("::").unwrap_or((path, "self"))
 }

@@ -1,5 +1,5 @@
-//! C#, Kotlin, PHP, Scala and Swift: types with bodies in braces, and modifiers before everything. A table says
-//! what their nodes are; the rest they have in common.
+//! C#, Kotlin, PHP, Scala and Swift: types with bodies in braces and leading modifiers. A table
+//! assigns a role to each kind of node; the rest is shared.
 
 mod import;
 
@@ -8,19 +8,19 @@ use super::walk::{Definition, Scope, Walk, each};
 use crate::{Kind, Language, Member, Visibility};
 use std::borrow::Cow;
 
-/// What a node declares.
+/// The role of a node in a declaration.
 #[derive(Clone, Copy)]
 enum Role {
     Type(Kind),
     Namespace,
     Callable,
-    /// A member of a type; outside of types a variable.
+    /// A member of a type, or a variable outside types.
     Field,
-    /// One value of an enum.
+    /// A value of an enum.
     Case,
-    /// One line, without a body.
+    /// A declaration on one line, without a body.
     Plain(Kind),
-    /// What is in it is declared where it stands.
+    /// A node whose contents belong to the enclosing scope.
     Enter,
     Import,
 }
@@ -68,7 +68,7 @@ fn role(language: Language, kind: &str) -> Option<Role> {
         | "preproc_if"
         | "preproc_elif"
         | "preproc_else" => Role::Enter,
-        // In PHP a namespace may have a body that is a block.
+        // In PHP the body of a namespace may be a block.
         "compound_statement" if language == Language::Php => Role::Enter,
         "using_directive" | "import" | "namespace_use_declaration" | "import_declaration" => {
             Role::Import
@@ -98,12 +98,12 @@ fn child<'t>(node: Node<'t>, kinds: &[&str]) -> Option<Node<'t>> {
 fn body(node: Node<'_>) -> Option<Node<'_>> {
     let kinds =
         ["class_body", "enum_class_body", "function_body", "block", "constructor_initializer"];
-    // A constructor calls another one before its body begins.
+    // A constructor may call another one before its body.
     let early = child(node, &["constructor_initializer"]);
     early.or_else(|| node.field(Field::Body)).or_else(|| child(node, &kinds))
 }
 
-/// Where the declaration begins without its attributes.
+/// The start of the declaration, without its attributes.
 fn start(node: Node<'_>) -> usize {
     let mut parts = node.children();
     let first =
@@ -118,7 +118,7 @@ fn start(node: Node<'_>) -> usize {
     }
 }
 
-/// What the words before the name say.
+/// The visibility according to the modifiers before the name.
 fn visibility(header: &str, scope: &Scope) -> Visibility {
     let before = header.split(['(', '=', ':', '<']).next().unwrap_or_default();
     for word in before.split(' ').take(6) {
@@ -149,13 +149,13 @@ fn name<'a>(walk: &Walk<'a>, node: Node<'_>) -> Option<Cow<'a, str>> {
 fn parameters(node: Node<'_>) -> Option<Node<'_>> {
     let kinds = ["parameter_list", "function_value_parameters", "class_parameters"];
     let constructor = child(node, &["primary_constructor"]);
-    // In Scala those of types stand in a list of the same name.
+    // In Scala, type parameters are in a list of the same name.
     let plain = child(node, &["parameters"]).or_else(|| node.field(Field::Parameters));
     let own = plain.or_else(|| child(node, &kinds));
     own.or_else(|| constructor.and_then(|it| child(it, &kinds)))
 }
 
-/// That of declarations that say nothing inside of a type.
+/// The default visibility of a declaration inside a type.
 fn inner_visibility(walk: &Walk<'_>, kind: Kind, visibility: Visibility) -> Visibility {
     if kind == Kind::Interface {
         return visibility;
@@ -169,7 +169,7 @@ fn inner_visibility(walk: &Walk<'_>, kind: Kind, visibility: Visibility) -> Visi
 fn type_declaration(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, kind: Kind) {
     let Some(name) = walk.field(node, Field::Name) else { return };
     let body = body(node);
-    // In Kotlin and Swift a word says what it is.
+    // In Kotlin and Swift a keyword distinguishes the kinds.
     let kind = match body {
         Some(it) if it.kind() == "enum_class_body" => Kind::Enum,
         _ if child(node, &["interface"]).is_some() => Kind::Interface,
@@ -198,7 +198,7 @@ fn collect(walk: &Walk<'_>, body: Option<Node<'_>>, members: &mut Vec<Member>) {
             let end = body_or_end(it);
             members.push(walk.member(Kind::Variant, start(it), end));
         }
-        // In Scala one `case` may have several.
+        // In Scala one `case` may define several values.
         None if it.kind() == "enum_case_definitions" => collect(walk, Some(it), members),
         Some(Role::Field) if !is_constant(walk, it) => {
             members.push(walk.member(Kind::Field, start(it), end_of_field(it)));
@@ -211,7 +211,7 @@ fn body_or_end(node: Node<'_>) -> usize {
     body(node).map_or(node.end_byte(), Node::start_byte)
 }
 
-/// Behind the type of a field: not its value, nor how it is got.
+/// The end of the type of a field, without its value or accessors.
 fn end_of_field(node: Node<'_>) -> usize {
     let accessors = node.field(Field::Accessors).or_else(|| {
         child(
@@ -240,7 +240,7 @@ fn is_constant(walk: &Walk<'_>, node: Node<'_>) -> bool {
 }
 
 fn namespace(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
-    // Without a body it counts for the whole file.
+    // A namespace without a body applies to the whole file.
     let (Some(name), Some(body)) = (walk.field(node, Field::Name), body(node)) else { return };
     let inside = walk.inside(scope, Kind::Module, &name, scope.visibility);
     walk.children(&inside, body, visit);
@@ -263,11 +263,11 @@ fn callable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
 
 fn taken(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
-    // In Swift there is no list.
+    // Swift has no parameter list node.
     let list = if walk.language == Language::Swift { Some(node) } else { parameters(node) };
     let mixed = matches!(walk.language, Language::Kotlin | Language::Swift);
     each(list, |it| {
-        // In Kotlin modifiers and defaults are nodes beside the parameter.
+        // In Kotlin, modifiers and defaults are siblings of the parameter.
         if !mixed || it.kind() == "parameter" {
             members.push(walk.member(Kind::Parameter, it.start_byte(), it.end_byte()));
         }
@@ -275,7 +275,7 @@ fn taken(walk: &Walk<'_>, node: Node<'_>) -> Vec<Member> {
     members
 }
 
-/// A constant of a type, or a variable outside of any. Fields are members.
+/// A constant of a type, or a variable outside types. Fields are members.
 fn field(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let constant = is_constant(walk, node);
     if scope.is_type() && !constant {

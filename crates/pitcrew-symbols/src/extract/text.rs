@@ -1,11 +1,11 @@
-//! Shortens source text: signatures in one line, the first line of a documentation.
+//! Shortens source text to signatures of one line and the first line of the documentation.
 
 use crate::Language;
 
-/// What ends a text that was cut.
+/// Marks the end of a shortened text.
 const ELLIPSIS: &str = "…";
 
-/// How comments begin, as far as they can stand inside a declaration.
+/// The comment syntax, as far as comments can occur inside a declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comments {
     Slashes,
@@ -34,7 +34,7 @@ fn comments(language: Language) -> Comments {
     }
 }
 
-/// Which comments above a declaration are its documentation.
+/// Selects the comments above a declaration that are documentation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Documentation {
     Any,
@@ -65,9 +65,9 @@ fn documentation(language: Language) -> Documentation {
     }
 }
 
-/// Writes source text in one line of at most `bytes_max` bytes, without comments.
+/// Formats source text as one line of at most `bytes_max` bytes, without comments.
 ///
-/// What was broken over several lines looks as if it never was.
+/// Line breaks and their whitespace are joined as if the text had been written in one line.
 pub fn one_line(language: Language, source: &[u8], bytes_max: usize) -> String {
     let comments = comments(language);
     let mut line =
@@ -83,7 +83,7 @@ pub fn one_line(language: Language, source: &[u8], bytes_max: usize) -> String {
             continue;
         }
         let length = if first == b'"' { string_length(rest) } else { plain_length(rest) };
-        // What is longer is cut in any case.
+        // Anything longer is cut anyway.
         let length = length.min(bytes_max + 4);
         line.push(&rest[..length]);
         rest = &rest[length..];
@@ -102,7 +102,7 @@ enum Gap {
 
 struct Line {
     bytes: Vec<u8>,
-    /// What stood between the last byte and the next.
+    /// The whitespace between the last byte and the next.
     gap: Gap,
 }
 
@@ -123,7 +123,8 @@ impl Line {
     }
 }
 
-/// The length of the comment that begins here; 0 if none does. Its line break is not part of it.
+/// The length of the comment at the start of `source`, without its line break, or 0 if there is
+/// none.
 fn comment_length(comments: Comments, source: &[u8]) -> usize {
     let line = || source.iter().position(|it| *it == b'\n').unwrap_or(source.len());
     match (comments, source) {
@@ -138,7 +139,7 @@ fn comment_length(comments: Comments, source: &[u8]) -> usize {
     }
 }
 
-/// The bytes up to the next that may mean something else; at least one.
+/// The number of bytes before the next byte with a special meaning; at least one.
 fn plain_length(source: &[u8]) -> usize {
     let special = |it: &u8| it.is_ascii_whitespace() || matches!(it, b'"' | b'/' | b'#' | b'-');
     source.iter().skip(1).position(special).map_or(source.len(), |it| it + 1)
@@ -157,7 +158,7 @@ fn string_length(source: &[u8]) -> usize {
     source.len()
 }
 
-/// Shortens a text to at most `bytes_max` bytes, at the boundary of a character.
+/// Shortens a text to at most `bytes_max` bytes at a character boundary.
 pub fn cut(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
         text.truncate(text.floor_char_boundary(bytes_max.saturating_sub(ELLIPSIS.len())));
@@ -189,7 +190,7 @@ pub fn doc_line(language: Language, source: &[u8], bytes_max: usize) -> Option<S
     None
 }
 
-/// Whether a comment of Go says something to a tool: `//go:noinline`, `//nolint`.
+/// Whether a comment is a Go directive for a tool: `//go:noinline`, `//nolint`.
 fn is_directive(line: &str) -> bool {
     let Some(text) = line.strip_prefix("//") else { return false };
     let small = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_over_several_lines_becomes_one() {
+    fn a_multiline_declaration_becomes_one_line() {
         assert_eq!(
             line(
                 "fn f<T>(\n    a: A, // the first\n    b: &[\n        u8\n    ],\n) -> T\nwhere\n    T: U"
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_between_characters() {
+    fn a_long_text_is_cut_at_a_character_boundary() {
         assert_eq!(cut("ééééé".to_owned(), 8), "éé…");
         assert_eq!(cut("short".to_owned(), 5), "short");
         assert_eq!(one_line(Language::Rust, "äöü ".repeat(1000).as_bytes(), 11), "äöü…");
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_of_a_documentation_is_found() {
+    fn the_first_line_of_the_documentation_is_found() {
         let doc = |source: &str| doc_line(Language::Rust, source.as_bytes(), 100);
         assert_eq!(doc("/// Adds.\n/// More.").as_deref(), Some("Adds."));
         assert_eq!(doc("/**\n * Adds.\n */").as_deref(), Some("Adds."));

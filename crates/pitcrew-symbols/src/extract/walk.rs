@@ -1,6 +1,6 @@
-//! Walks declarations and packs them, in all languages.
+//! Walks the declarations of all languages and packs them.
 //!
-//! It recurses at most `DEPTH_MAX` levels; deeper declarations are left out.
+//! The recursion is limited to `DEPTH_MAX` levels; deeper declarations are left out.
 
 use super::{
     Parsed,
@@ -23,16 +23,16 @@ const NAME_BYTES_MAX: usize = 200;
 const CONTAINER_BYTES_MAX: usize = 600;
 const IMPORT_BYTES_MAX: usize = 400;
 
-/// Looks at one node on the level of declarations.
+/// Visits one node at the level of declarations.
 pub type Visit = fn(&mut Walk<'_>, &Scope, Node<'_>);
 
-/// Where a declaration stands.
+/// The context of a declaration.
 #[derive(Clone)]
 pub struct Scope {
     pub container: Option<Arc<str>>,
-    /// What the container is.
+    /// The kind of the container.
     pub kind: Option<Kind>,
-    /// That of declarations that do not say it themselves.
+    /// The visibility of declarations without a modifier.
     pub visibility: Visibility,
 }
 
@@ -41,7 +41,7 @@ impl Scope {
         self.kind.is_some_and(Kind::is_type)
     }
 
-    /// A function here is one of these.
+    /// The kind of a function in this scope.
     pub fn callable(&self) -> Kind {
         if self.is_type() { Kind::Method } else { Kind::Function }
     }
@@ -51,16 +51,16 @@ impl Scope {
     }
 }
 
-/// A definition as a language found it.
+/// A definition as found by the module of a language.
 pub struct Definition<'a, 't> {
     pub kind: Kind,
     pub name: Cow<'a, str>,
     pub visibility: Visibility,
     pub signature: String,
     pub members: Vec<Member>,
-    /// Where it begins and ends.
+    /// The node that spans the definition.
     pub node: Node<'t>,
-    /// The documentation, where it does not stand in a comment above.
+    /// The documentation, if it is not in a comment above the definition.
     pub doc: Option<String>,
 }
 
@@ -74,13 +74,13 @@ pub struct Walk<'a> {
     pub language: Language,
     source: &'a [u8],
     depth: u32,
-    /// The comments right above the node that is looked at.
+    /// The comments directly above the current node.
     comments: Option<Span>,
-    /// The attributes right above it, where these are nodes of their own.
+    /// The attributes directly above the current node, if they are separate nodes.
     attributes: Option<Span>,
-    /// What the last `public:` or `private` in the type that is looked at has said.
+    /// The visibility set by the last `public:` or `private` in the current type.
     pub access: Option<Visibility>,
-    /// What is exported by its name, anywhere in the file.
+    /// Names that are exported anywhere in the file.
     published: HashSet<String>,
     broken: bool,
     found: Packing,
@@ -101,14 +101,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at all declarations of a file.
+    /// Visits all declarations of a file.
     pub fn file(&mut self, root: Node<'_>, visibility: Visibility, visit: Visit) {
         let package = self.package(root).map(Into::into);
         let kind = package.as_ref().map(|_| Kind::Module);
         self.children(&Scope { container: package, kind, visibility }, root, visit);
     }
 
-    /// The package that the file says it belongs to.
+    /// The package that the file declares.
     fn package(&self, root: Node<'_>) -> Option<String> {
         if !has_packages(self.language) {
             return None;
@@ -124,26 +124,26 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// What was found, and what the next file can be packed with.
+    /// Returns the symbols, and the buffers to reuse for the next file.
     pub fn finish(mut self, has_error: bool) -> (Parsed, Packing) {
         self.found.publish(&self.published);
         let packed = self.found.finish(has_error || self.broken);
         (Parsed { language: self.language, packed }, self.found)
     }
 
-    /// Looks at all children of a node, and knows for each the comments above it.
+    /// Visits all children of a node and records the comments above each.
     pub fn children(&mut self, scope: &Scope, parent: Node<'_>, visit: Visit) {
         if self.depth == DEPTH_MAX {
             self.broken = true;
             return;
         }
         self.depth += 1;
-        // A declaration that is wrapped in another node is documented above that one.
+        // The documentation of a wrapped declaration is above the outer node.
         let (mut comments, mut attributes) = (self.comments.take(), self.attributes.take());
         let mut before: Option<Node<'_>> = None;
         for node in parent.children() {
             if node.is_comment() {
-                // A remark behind a declaration is not about the next one.
+                // A comment after a declaration on the same line does not describe the next one.
                 let (row, _) = node.rows();
                 let beside = before.is_some_and(|it| !it.is_comment() && it.rows().1 == row);
                 let span = self.extended(comments, node);
@@ -170,13 +170,13 @@ impl<'a> Walk<'a> {
         self.depth -= 1;
     }
 
-    /// The comments with one more, or that one alone where a gap is between them.
+    /// Adds a comment to the span, or starts a new span if there is a gap between them.
     fn extended(&self, comments: Option<Span>, node: Node<'_>) -> Span {
         let start = comments.filter(|it| self.touches(*it, node)).map(|it| it.start);
         Span { start: start.unwrap_or(node.start_byte()), end: node.end_byte() }
     }
 
-    /// Whether nothing but the end of one line is between the span and the node.
+    /// Whether the span and the node are separated by at most one line break.
     fn touches(&self, span: Span, node: Node<'_>) -> bool {
         let above = self.source[span.start..span.end].trim_ascii_end().len() + span.start;
         let gap = self.source.get(above..node.start_byte()).unwrap_or_default();
@@ -197,12 +197,12 @@ impl<'a> Walk<'a> {
         node.field(field).map(|it| self.text(it))
     }
 
-    /// What stands in attributes above the node that is looked at.
+    /// The text of the attributes above the current node.
     pub fn attributes(&self) -> &'a [u8] {
         self.attributes.map_or(&[], |it| &self.source[it.start..it.end])
     }
 
-    /// The source from one place to another in one line, without what only leads to a body.
+    /// The source between two positions in one line, without the tokens that open a body.
     pub fn header(&self, start: usize, end: usize) -> String {
         let source = self.source.get(start..end).unwrap_or_default();
         let mut line = text::one_line(self.language, source, SIGNATURE_BYTES_MAX);
@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
         line
     }
 
-    /// The source of a node up to its body, or the whole of it.
+    /// The source of a node up to its body, or all of it if there is no body.
     pub fn header_of(&self, node: Node<'_>, body: Option<Node<'_>>) -> String {
         self.header(node.start_byte(), body.map_or(node.end_byte(), Node::start_byte))
     }
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
         members
     }
 
-    /// The first line of what is said above the node that is looked at.
+    /// The first line of the documentation above the current node.
     pub fn doc(&self) -> Option<String> {
         self.doc_in(self.comments)
     }
@@ -242,7 +242,7 @@ impl<'a> Walk<'a> {
         text::doc_line(self.language, source, DOC_BYTES_MAX)
     }
 
-    /// Writes a definition down.
+    /// Adds a definition.
     pub fn define(&mut self, scope: &Scope, it: Definition<'_, '_>) {
         let comments = self.comments.take();
         self.attributes = None;
@@ -262,7 +262,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// The inside of something that has a name.
+    /// The scope inside a named definition.
     pub fn inside(&self, scope: &Scope, kind: Kind, name: &str, visibility: Visibility) -> Scope {
         let container = match &scope.container {
             Some(outer) if outer.len() + name.len() > CONTAINER_BYTES_MAX => Arc::clone(outer),
@@ -272,7 +272,7 @@ impl<'a> Walk<'a> {
         Scope { container: Some(container), kind: Some(kind), visibility }
     }
 
-    /// Writes an import down for each module that the statement names.
+    /// Adds an import for each module that the statement names.
     pub fn import(&mut self, node: Node<'_>, modules: Vec<Imported>) {
         let text = self.source.get(node.byte_range()).unwrap_or_default();
         let text: Arc<str> = text::one_line(self.language, text, IMPORT_BYTES_MAX).into();
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Exports what has this name in the file, also when it is defined later.
+    /// Exports the definitions of this name in the file, including later ones.
     pub fn publish(&mut self, name: &str) {
         self.published.insert(name.to_owned());
     }
@@ -301,21 +301,21 @@ pub struct Imported {
     pub aliases: Vec<(String, String)>,
 }
 
-/// The named children of a node that say something; not more than are kept as members.
+/// Calls `take` for each named child except comments, up to the maximum number of members.
 pub fn each<'t>(list: Option<Node<'t>>, take: impl FnMut(Node<'t>)) {
     let Some(list) = list else { return };
     let says = |it: &Node<'_>| it.is_named() && !it.is_extra() && !it.is_error();
     list.children().filter(says).take(MEMBERS_MAX).for_each(take);
 }
 
-/// A line without what only leads to a body or a value, or ends a statement.
+/// A line without the tokens that open a body or a value or end a statement.
 fn without_opening(line: &str) -> &str {
     let line = line.trim_end_matches([' ', '{', ';', ',']);
     let line = line.strip_suffix("=>").or(line.strip_suffix('=')).unwrap_or(line);
     line.trim_end()
 }
 
-/// Whether a file can say which package it belongs to.
+/// Whether a file of this language can declare its package.
 fn has_packages(language: Language) -> bool {
     match language {
         Language::Go

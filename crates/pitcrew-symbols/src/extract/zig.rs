@@ -67,7 +67,7 @@ fn variable(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     }
 }
 
-/// Behind `struct` or `union(enum)`, or before a long value.
+/// The end of the signature: after `struct` or `union(enum)`, or before a long value.
 fn end_of(walk: &Walk<'_>, node: Node<'_>, value: Option<Node<'_>>, kind: Kind) -> usize {
     let Some(value) = value else { return node.end_byte() };
     if kind.is_type() {
@@ -88,7 +88,7 @@ fn members(walk: &Walk<'_>, body: Option<Node<'_>>, kind: Kind) -> Vec<Member> {
     members
 }
 
-/// `const a = @import("b.zig");`; returns whether it is one.
+/// `const a = @import("b.zig");`; returns whether the statement has this form.
 fn import(walk: &mut Walk<'_>, node: Node<'_>, call: Option<Node<'_>>, name: &str) -> bool {
     let text = call.map(|it| walk.text(it)).unwrap_or_default();
     let Some(path) = text.strip_prefix("@import(") else { return false };

@@ -1,15 +1,15 @@
-//! Paths in a form that compares thousands of them within microseconds.
+//! Paths in a form in which thousands of them are compared within microseconds.
 //!
-//! Names are compared by hash: this selects candidates, which are then compared in full.
+//! Names are compared by hash. This selects candidates, which are then compared in full.
 
 use crate::{Language, digest::of_name, oracle::without_extension, table::Slot};
 use std::collections::HashMap;
 
 #[derive(Debug, Default)]
 pub struct Places {
-    /// Of each file, by its number.
+    /// Indexed by the number of the file.
     files: Vec<Place>,
-    /// Each one behind the one that it is in; the first is the root.
+    /// Each folder follows its parent; the first is the root.
     folders: Vec<Folder>,
     by_path: HashMap<Box<str>, u32>,
 }
@@ -17,7 +17,7 @@ pub struct Places {
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     folder: u32,
-    /// Of its name without an extension.
+    /// The hash of the file name without its extension.
     name: u32,
     pub language: Language,
     is_live: bool,
@@ -30,20 +30,20 @@ struct Folder {
     name: u32,
 }
 
-/// What is looked for in paths.
+/// The names to find in paths.
 #[derive(Debug, Default)]
 pub struct Sought {
-    /// Hashes of names; not more than there are bits.
+    /// Hashes of names; at most as many as there are bits.
     names: Vec<u32>,
-    /// A bit for the end of each hash: almost nothing is among them.
+    /// One bit for each value of the last bits of a hash. Rules out most other names.
     ends: u64,
 }
 
-/// Which of the sought names are in a path, as bits.
+/// A set of the names to find, as bits.
 pub type Names = u32;
 
 impl Sought {
-    /// The bit of a name; all bits where there are too many names.
+    /// Returns the bit of a name, or all bits if there are too many names.
     pub fn add(&mut self, name: &str) -> Names {
         let name = hash(name);
         let known = self.names.iter().position(|it| *it == name);
@@ -71,7 +71,7 @@ fn end(name: u32) -> u64 {
     1 << (name % u64::BITS)
 }
 
-/// What one question has found out about all folders.
+/// The data that one question has collected about all folders.
 #[derive(Debug)]
 pub struct View {
     sought: Sought,
@@ -82,19 +82,19 @@ pub struct View {
 struct Seen {
     names: Names,
     near: u32,
-    /// The regions of the caller that lie below this folder, as bits.
+    /// The regions of the caller that are below this folder, as bits.
     leads_to: u64,
 }
 
 impl View {
-    /// The names that are in the path of a file, and how many folders it shares with the caller.
+    /// The names in the path of a file, and the number of folders it shares with the caller.
     pub fn of(&self, place: &Place) -> (Names, u32) {
         let Seen { names, near, .. } = self.folders[place.folder as usize];
         (names | self.sought.bits(place.name), near)
     }
 }
 
-/// `-` cannot be written in the names of modules.
+/// `-` is not allowed in module names.
 fn hash(name: &str) -> u32 {
     if name.contains('-') { of_name(&name.replace('-', "_")) } else { of_name(name) }
 }
@@ -117,7 +117,7 @@ impl Places {
         }
     }
 
-    /// None if the file is gone.
+    /// Returns `None` if the file was removed.
     pub fn of(&self, slot: Slot) -> Option<&Place> {
         self.files.get(slot as usize).filter(|it| it.is_live)
     }
@@ -145,7 +145,7 @@ impl Places {
         parent
     }
 
-    /// Looks at every folder once. Of more regions than there are bits the first count.
+    /// Visits every folder once. If there are more regions than bits, only the first are used.
     pub fn view(&self, sought: Sought, from: &[Vec<String>]) -> View {
         let regions = from.iter().take(u64::BITS as usize);
         let from: Vec<Vec<u32>> =
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_and_names_are_seen_for_every_file() {
+    fn names_and_shared_folders_are_found_for_each_file() {
         let mut places = Places::default();
         let paths = ["a/my-core/gate.rs", "a/my-core/deep/x.rs", "core.rs", "b/a/core.test.ts"];
         for (slot, path) in (0..).zip(paths) {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn more_names_than_bits_are_in_every_path() {
+    fn more_names_than_bits_match_every_path() {
         let mut sought = Sought::default();
         let bits: Vec<Names> = (0..40).map(|it| sought.add(&it.to_string())).collect();
         assert_eq!(bits[31], 1 << 31);

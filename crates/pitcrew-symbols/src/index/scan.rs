@@ -1,7 +1,7 @@
 //! Chooses which files to parse first for a question: those that contain the name.
 //!
-//! Searching is a thousand times faster than parsing. Most names are in few files; a common name is
-//! in so many that only the likeliest can be parsed in time.
+//! Searching is a thousand times faster than parsing. Most names occur in few files. A common name
+//! occurs in so many that only the likeliest files can be parsed in time.
 
 use super::{Shared, WAIT_BYTES_MAX, work::Pace};
 use crate::{Question, oracle, source::Root, walk::Found};
@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long files with the name are read before the answer.
+/// How long files that contain the name are read before answering.
 const READ_TIME_MAX: Duration = Duration::from_millis(600);
 
-/// Files that are read between two looks at the clock.
+/// The number of files that are read between two checks of the time.
 const STEP: usize = 64;
 
-/// Words before a name that is defined.
+/// Words that precede the name in a definition.
 const DEFINING: &[&str] = &[
     "class",
     "const",
@@ -49,7 +49,7 @@ const DEFINING: &[&str] = &[
 ];
 
 impl Shared {
-    /// Reads those of the pending files that may define what is asked for.
+    /// Reads the pending files that may define the symbol in question.
     pub fn read_what_has(&self, question: &Question<'_>) {
         if self.read_lock().pending_bytes() <= WAIT_BYTES_MAX {
             self.catch_up(Pace::Hurry);
@@ -83,13 +83,13 @@ impl Shared {
     }
 }
 
-/// How likely it is that a text defines a name; none if it does not have it.
+/// How likely a text is to define a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likely {
     Hardly,
-    /// Something stands before it, as a type before a function; or nothing at all.
+    /// The name follows another word, such as a return type, or nothing.
     Perhaps,
-    /// A word stands before it that defines.
+    /// The name follows a keyword of definitions.
     Probably,
 }
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_is_likelier_than_a_use() {
+    fn a_definition_is_more_likely_than_a_use() {
         let likely = |text: &str| likelihood(text.as_bytes(), &Finder::new("check"));
         for text in ["pub fn check()", "    def check(self)", "x.check()\nstruct check;"] {
             assert_eq!(likely(text), Some(Likely::Probably), "{text}");

@@ -1,4 +1,4 @@
-//! The state of an index: files, their symbols, and the files that are still to be read.
+//! The state of an index: files, their symbols, and the files that have not been read yet.
 
 use super::places::Places;
 use crate::{
@@ -21,7 +21,7 @@ pub struct File {
     pub path: Arc<str>,
     pub language: Language,
     pub stamp: Stamp,
-    /// A later change must show in the stamp.
+    /// Whether any later change would alter the stamp.
     pub settled: bool,
     pub key: Key,
     pub packed: Packed,
@@ -30,18 +30,18 @@ pub struct File {
 #[derive(Debug, Default)]
 pub struct State {
     files: Vec<Option<File>>,
-    /// Numbers that no posting has.
+    /// Numbers without postings.
     free: Vec<Slot>,
-    /// Numbers of removed files; postings may still have them.
+    /// Numbers of removed files that may still have postings.
     gone: Vec<Slot>,
     by_path: HashMap<Arc<str>, Slot>,
     places: Places,
     table: Table,
-    /// New and changed files that are still to be read. Their old symbols do not count.
+    /// New and changed files that have not been read yet. Their old symbols are ignored.
     pending: BTreeMap<Arc<str>, Found>,
-    /// Counts changes.
+    /// Incremented by each change.
     pub generation: u64,
-    /// Whether there are results that are not saved.
+    /// Whether there are unsaved results.
     pub unsaved: bool,
     /// When the folder was last walked, and how long that took.
     pub looked: Option<(Instant, Duration)>,
@@ -80,23 +80,23 @@ impl State {
         &self.places
     }
 
-    /// The file of a posting, where what is known of it holds.
+    /// The file of a posting, if it exists and its symbols are up to date.
     pub fn file_of(&self, posting: &Posting) -> Option<&File> {
         self.at(posting.file).filter(|it| !self.pending.contains_key(&it.path))
     }
 
-    /// Whether the file of a posting exists.
+    /// Whether the file of a posting exists and is up to date.
     pub fn is_live(&self, posting: &Posting) -> bool {
         let is_there = self.places.of(posting.file).is_some();
         is_there && (self.pending.is_empty() || self.file_of(posting).is_some())
     }
 
-    /// Whether every posting has a file, and what is known of it holds.
+    /// Whether the files of all postings exist and are up to date.
     pub fn is_all_live(&self) -> bool {
         !self.table.has_dead() && self.pending.is_empty()
     }
 
-    /// How many symbols of a name there are.
+    /// The number of symbols with a name.
     pub fn live_count(&self, name: &str) -> usize {
         let runs = self.table.named(name);
         if self.is_all_live() {
@@ -109,7 +109,7 @@ impl State {
         self.files.get(slot as usize)?.as_ref()
     }
 
-    /// Compares the files that were found with the state, by stamps alone.
+    /// Compares the given files with the state, using only their stamps.
     pub fn found(&mut self, found: Vec<Found>) {
         let mut there = vec![false; self.files.len()];
         let mut pending = BTreeMap::new();
@@ -132,7 +132,7 @@ impl State {
         self.finish();
     }
 
-    /// One file is to be read again, or is gone.
+    /// Marks one file as pending, or removes it.
     pub fn touched(&mut self, path: &str, found: Option<Found>) {
         match found {
             Some(found) => {
@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// Adds files that were read; those that could not be are removed.
+    /// Adds files that were read. Files that could not be read are removed.
     pub fn read(&mut self, results: Vec<(Arc<str>, Option<File>)>) {
         for (path, file) in results {
             self.pending.remove(&path);

@@ -1,4 +1,4 @@
-//! Reads new and changed files, on as many threads as there are cores.
+//! Reads new and changed files on as many threads as there are cores.
 
 use super::{Shared, state::File};
 use crate::{
@@ -19,17 +19,17 @@ use std::{
     time::Instant,
 };
 
-/// Files that are read before their symbols are published.
+/// The number of files that are read before their symbols are published.
 const CHUNK_FIRST: usize = 256;
 const CHUNK_MAX: usize = 8_192;
 
-/// The key of all files that are too large to be read.
+/// The key of all files that exceed the size limit.
 const TOO_LARGE: Key = Key([0; 16]);
 
 /// Whether questions have priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// A question waits for this.
+    /// A question is waiting for the result.
     Hurry,
     /// Background work, which pauses for questions.
     Behind,
@@ -61,7 +61,7 @@ impl Shared {
         self.compare(found, began);
     }
 
-    /// Loads the state of the last run. It counts once it was compared.
+    /// Loads the state of the last run. It is used once it has been compared with the files.
     fn remember(&self) {
         let leaves = tree::load(&tree::place(self.pool.folder(), &self.root));
         let known = self.pool.get_all(leaves.iter().map(|it| it.key));
@@ -75,7 +75,7 @@ impl Shared {
         });
         let files = files.collect();
         let mut state = self.write();
-        // An early question may have read more files already, which are still to be saved.
+        // An early question may already have read more files that are not saved yet.
         let unsaved = state.unsaved;
         state.read(files);
         state.unsaved = unsaved;
@@ -98,7 +98,7 @@ impl Shared {
         self.wake();
     }
 
-    /// Reads everything that is pending.
+    /// Reads all pending files.
     pub fn catch_up(&self, pace: Pace) {
         let mut chunk_max = CHUNK_FIRST;
         while !self.is_stopped() {
@@ -117,9 +117,10 @@ impl Shared {
         }
     }
 
-    /// Reads these files and makes their symbols known.
+    /// Reads these files and publishes their symbols.
     pub fn read_files(&self, mut chunk: Vec<Found>, pace: Pace) {
-        // The largest first: else one thread has it at the end, and the others wait.
+        // The largest files are read first. Otherwise one thread may read one last while the others
+        // wait.
         chunk.sort_by_key(|it| std::cmp::Reverse(it.stamp.size));
         let Some(root) = Root::open(&self.root) else {
             self.write().read(chunk.into_iter().map(|it| (it.path, None)).collect());
@@ -131,7 +132,7 @@ impl Shared {
         self.write().read(results);
     }
 
-    /// Runs `work` for each file on several threads, until it is to stop. Each thread reuses a
+    /// Runs `work` for each file on several threads until it is stopped. Each thread reuses a
     /// buffer.
     pub fn side_by_side<T: Send>(
         &self,
@@ -161,12 +162,12 @@ impl Shared {
         all.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves everything for the next start. If that fails, it is computed again then.
+    /// Saves everything for the next start. If that fails, it is computed again.
     pub fn save(&self) {
         if !std::mem::take(&mut self.write().unsaved) {
             return;
         }
-        // Contents first: a tree that names missing contents only costs time.
+        // Contents are saved first. A tree that refers to missing contents only costs time.
         let saved = self.pool.save().and_then(|()| {
             let leaves = self.leaves();
             let place = tree::place(self.pool.folder(), &self.root);
@@ -184,7 +185,7 @@ impl Shared {
     }
 }
 
-/// The symbols of a file as it is now; none if it cannot be read.
+/// The symbols of the current version of a file, or `None` if it cannot be read.
 fn read(root: &Root, pool: &Pool, found: &Found, buffer: &mut Vec<u8>) -> Option<File> {
     let read = root.read(&found.path, buffer)?;
     let language = found.language;
@@ -197,7 +198,7 @@ fn read(root: &Root, pool: &Pool, found: &Found, buffer: &mut Vec<u8>) -> Option
         None => (TOO_LARGE, Packed::skipped(Skipped::TooLarge)),
     };
     let (path, stamp) = (found.path.clone(), read.stamp);
-    // Without a parser the file is tried again at the next look.
+    // Without a parser, the file is tried again at the next walk.
     let settled = stamp.is_settled() && packed.why_skipped() != Some(Skipped::NoParser);
     Some(File { path, language, stamp, settled, key, packed })
 }

@@ -13,7 +13,7 @@ pub struct Answers {
     generation: u64,
     hasher: RandomState,
     known: HashMap<u64, Given>,
-    /// The oldest first. They are dropped one by one, so that no question waits for all of them.
+    /// Oldest first. Entries are dropped one by one, so that no question has to drop all of them.
     order: VecDeque<u64>,
 }
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_answer_goes_first_and_all_go_with_a_change() {
+    fn the_oldest_answer_is_dropped_first_and_a_change_drops_all() {
         let mut answers = Answers::default();
         let names: Vec<String> = (0..=ANSWERS_MAX).map(|it| it.to_string()).collect();
         for name in &names {

@@ -8,20 +8,20 @@ use std::path::Path;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// Modules that are imported or named, outermost part first.
+    /// Modules that are imported or named, outermost component first.
     pub modules: Vec<Vec<String>>,
-    /// Files, without their extension, that an import leads to from where it stands.
+    /// Files to which a relative import resolves, without their extension.
     pub files: Vec<String>,
-    /// Where the caller is.
+    /// The paths or regions of the caller.
     pub from: Vec<Vec<String>>,
     /// The language of the caller.
     pub language: Option<Language>,
 }
 
-/// Folders and files that modules do not have in their names.
+/// Folders and files that are not part of module names.
 const UNNAMED: &[&str] = &["src", "lib", "index", "mod", "main", "__init__"];
 
-/// What a file is preferred for that an import leads to.
+/// The score of a file to which an import resolves.
 const EXACT: usize = 1_000;
 
 impl Hints {
@@ -61,7 +61,7 @@ impl Hints {
         self.modules.is_empty() && self.files.is_empty() && self.from.is_empty()
     }
 
-    /// How well a file fits; 0 if nothing speaks for it.
+    /// How well a file matches; 0 if no hint applies.
     pub fn score(&self, path: &str) -> usize {
         if self.modules.is_empty() && self.files.is_empty() {
             return 0;
@@ -83,13 +83,13 @@ impl Hints {
         self.language.is_some_and(|it| family(it) == family(language))
     }
 
-    /// How many folders a file shares with the caller.
+    /// The number of folders that a file shares with the caller.
     pub fn nearness(&self, path: &str) -> usize {
         self.from.iter().map(|it| shared(it, path)).max().unwrap_or_default()
     }
 }
 
-/// Languages that use each other's files have one name.
+/// Languages that can use each other's files share a family.
 fn family(language: Language) -> &'static str {
     if matches!(language, Language::TypeScript | Language::Tsx | Language::JavaScript) {
         return Language::JavaScript.name();
@@ -101,8 +101,8 @@ pub fn shared(from: &[String], path: &str) -> usize {
     from.iter().zip(path.split('/')).take_while(|(a, b)| a == b).count()
 }
 
-/// Twice the number of parts at the end of a module that stand together in a path, and one more
-/// where they stand at its end.
+/// Twice the number of trailing components of a module that occur together in a path, plus one if
+/// they are at its end.
 fn fits(module: &[String], bare: &str) -> usize {
     let Some((last, above)) = module.split_last() else { return 0 };
     let (mut best, mut start) = (0, 0);
@@ -119,13 +119,13 @@ fn fits(module: &[String], bare: &str) -> usize {
     best
 }
 
-/// Whether names are the same where `-` cannot be written.
+/// Whether names are equal after replacing `-`, which module names do not allow.
 pub fn is_same(a: &str, b: &str) -> bool {
     let bar = |it: u8| if it == b'-' { b'_' } else { it };
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| bar(a) == bar(b))
 }
 
-/// The parts of a module in a form in which they can be compared.
+/// The components of a module in a form that can be compared.
 fn module_of(parts: &[String], text: &str) -> Vec<String> {
     let mut parts: Vec<String> = parts.iter().map(|it| it.replace('-', "_")).collect();
     if text.contains('/')
@@ -141,7 +141,7 @@ fn module_of(parts: &[String], text: &str) -> Vec<String> {
     parts
 }
 
-/// The parts of a path that a module has in its name, too.
+/// The components of a path that are also part of its module name.
 pub fn module_parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     named(without_extension(path))
 }
@@ -155,7 +155,7 @@ pub fn without_extension(path: &str) -> &str {
     path[name..].find('.').filter(|it| *it > 0).map_or(path, |it| &path[..name + it])
 }
 
-/// Where a relative import leads.
+/// Resolves a relative import to a path.
 fn resolved(from: &str, module: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').filter(|it| !it.is_empty()).collect();
     parts.pop();
@@ -186,9 +186,9 @@ mod tests {
         Hints::new(&Question { symbol: "x", context, from }, &[])
     }
 
-    /// S0-127: a region is compared by whole parts of paths.
+    /// S0-127: regions are compared by whole path components.
     #[test]
-    fn a_part_of_a_word_is_no_hint() {
+    fn a_partial_word_is_not_a_hint() {
         let hints = hints("it is in ui/ and must require nothing", None);
         assert!(hints.score("ui/gate.rs") > 0);
         assert_eq!(hints.score("build/gate.rs"), 0);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn more_parts_of_a_module_fit_better() {
+    fn more_matching_module_components_score_higher() {
         let hints = hints("see core::auth::token", None);
         let (best, less, least, none) = (
             hints.score("src/core/auth/token.rs"),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_and_index_files_are_named_as_modules() {
+    fn crates_and_index_files_match_their_module_names() {
         let parts = |path| module_parts(path).collect::<Vec<_>>();
         assert_eq!(parts("crates/pitcrew-model/src/lib.rs"), ["crates", "pitcrew-model"]);
         assert!(is_same("pitcrew-model", "pitcrew_model") && !is_same("model", "models"));
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_relative_import_leads_to_a_file() {
+    fn a_relative_import_resolves_to_a_file() {
         assert_eq!(resolved("ui/pages/home.ts", "../../core/auth").as_deref(), Some("core/auth"));
         assert_eq!(resolved("ui/home.ts", "./auth.js").as_deref(), Some("ui/auth"));
         assert_eq!(resolved("home.ts", "../../x"), None, "it leads out");
     }
 
     #[test]
-    fn folders_are_shared_from_the_root_on() {
+    fn shared_folders_are_counted_from_the_root() {
         let hints = hints("", Some("core/auth,ui"));
         assert_eq!(hints.nearness("core/auth/token.rs"), 2);
         assert_eq!(hints.nearness("ui/core/auth.rs"), 1);

@@ -3,20 +3,21 @@
 use crate::Language;
 use std::{borrow::Cow, path::Path};
 
-/// A name that is looked for, and where.
+/// A name to look up, with its qualifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub name: String,
-    /// What stands before it, outermost first.
+    /// The qualifiers before the name, outermost first.
     pub qualifiers: Vec<String>,
-    /// The file or folder that it must be in, or the end of its path; empty if it may be anywhere.
+    /// The file or folder that must contain it, or the end of its path. Empty if there is no
+    /// constraint.
     pub path: String,
 }
 
-/// Words for the current place, which name no module.
+/// Words for the current scope, which are not module names.
 const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
 
-/// None if the text names nothing.
+/// Returns `None` if the text contains no name.
 pub fn parse(text: &str) -> Option<Wanted> {
     let text = unescaped(undressed(text));
     let (path, rest) = with_path(&text);
@@ -27,7 +28,7 @@ pub fn parse(text: &str) -> Option<Wanted> {
     Some(Wanted { name, qualifiers, path: segments(path.unwrap_or_default()).join("/") })
 }
 
-/// Without what stands around a name in a text.
+/// Removes punctuation and quotes around a name.
 fn undressed(text: &str) -> &str {
     let text = text.trim_matches(|it: char| it.is_whitespace() || "`'\"&*@,;?".contains(it));
     let end = text.char_indices().find(|(at, it)| *at > 0 && "(<[{!".contains(*it));
@@ -35,7 +36,7 @@ fn undressed(text: &str) -> &str {
     text.trim_end_matches(['.', ':', '`', '\'', '"'])
 }
 
-/// Rust writes `r#` before names that are words of the language.
+/// Removes the `r#` of Rust's raw identifiers.
 fn unescaped(text: &str) -> Cow<'_, str> {
     let is_name = |it: char| it.is_alphanumeric() || it == '_';
     let escape = text.match_indices("r#").find(|(at, _)| !text[..*at].ends_with(is_name));
@@ -48,7 +49,7 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Splits `path:name`, where the first is one.
+/// Splits `path:name` if the first part is a path.
 fn with_path(text: &str) -> (Option<&str>, &str) {
     let last = text.rfind('/').map_or(0, |it| it + 1);
     let separator =
@@ -74,7 +75,7 @@ pub fn pieces(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.split(between).map(|it| it.trim_end_matches('-')).filter(is_part)
 }
 
-/// The parts of a path, without those that mean nothing.
+/// The components of a path, without empty, relative and wildcard components.
 pub fn segments(path: &str) -> Vec<String> {
     let parts = path.split('/').filter(|it| !matches!(*it, "" | "." | ".." | "**" | "*"));
     parts.map(str::to_owned).collect()
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_understood_as_people_write_them() {
+    fn names_are_parsed_as_people_write_them() {
         for (text, meant) in [
             ("Gate", "  Gate"),
             ("`Gate::open()`", " Gate open"),

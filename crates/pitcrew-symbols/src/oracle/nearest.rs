@@ -1,22 +1,22 @@
 //! Finds similar names.
 //!
-//! Every name is compared once, most of them only by their letters, so the time is bounded by the
-//! number of names.
+//! Every name is compared once, and most of them only by their letters, so the time is bounded by
+//! the number of names.
 
 use super::question::Asked;
 use crate::{digest::Shape, index::State};
 use std::collections::BTreeSet;
 
-/// Names in one answer.
+/// The maximum number of names in one answer.
 const NEAREST_MAX: usize = 5;
-/// A name that holds the one asked for may be longer by so much.
+/// How much longer a name that contains the requested one may be.
 const LONGER_MAX: usize = 16;
 /// Longer names are not compared.
 const NAME_BYTES_MAX: usize = Shape::LENGTH_MAX;
-/// What contains the name comes after what is spelt almost like it.
+/// Names that contain the requested one rank after names with almost the same spelling.
 const CONTAINS: usize = 2;
 
-/// The nearest first.
+/// Returns the most similar names, best first.
 pub fn names(state: &State, asked: &Asked) -> Vec<String> {
     let mut found: BTreeSet<(usize, usize, String)> = BTreeSet::new();
     for wanted in asked.wanted.first().into_iter().flatten() {
@@ -56,7 +56,7 @@ impl Spelling {
         Self { shape: Shape::of(name), changes_max, folded }
     }
 
-    /// Whether a name that is made like this can be near at all.
+    /// Whether a name of this shape can be similar at all.
     fn may_be(&self, other: Shape) -> bool {
         let (length, own) = (other.length(), self.shape.length());
         if length.abs_diff(own) <= self.changes_max {
@@ -66,7 +66,7 @@ impl Spelling {
         length > own && length <= own + LONGER_MAX && self.shape.may_be_in(other)
     }
 
-    /// How far a name is; none if it is too far.
+    /// The distance to a name, or `None` if it is too large.
     fn distance(&self, name: &str) -> Option<usize> {
         let name = name.to_ascii_lowercase().into_bytes();
         let spelt = changes(&self.folded, &name, self.changes_max);
@@ -82,7 +82,7 @@ impl Spelling {
     }
 }
 
-/// How many letters must be changed, added, left out or swapped; none if it is more than `max`.
+/// The number of letters to change, add, remove or swap, or `None` if it exceeds `max`.
 fn changes(a: &[u8], b: &[u8], max: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > max || b.len() > NAME_BYTES_MAX {
         return None;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_near_is_ruled_out_by_its_letters() {
+    fn similar_names_pass_the_comparison_by_letters() {
         let asked = Spelling::new("AuthValidator");
         for name in ["authvalidator", "AuthValidater", "AuthValidators", "MyAuthValidator"] {
             assert!(asked.may_be(Shape::of(name)), "{name}");

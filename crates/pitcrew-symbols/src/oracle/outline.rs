@@ -7,28 +7,28 @@ use crate::{
 };
 use std::{cmp::Reverse, fmt::Write as _, path::Path};
 
-/// Lines of one outline.
+/// The maximum number of lines in one outline.
 const LINES_MAX: usize = 500;
 
-/// What a file of a checkout defines.
+/// The definitions of a file in a checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// None if it is no source.
+    /// `None` if the file is not a source.
     pub language: Option<Language>,
-    /// In the order of the file.
+    /// In file order.
     pub symbols: Vec<Symbol>,
-    /// Why there are no symbols, where the file is not indexed.
+    /// The reason if the file is not indexed.
     pub skipped: Option<Skipped>,
-    /// For the caller.
+    /// The outline as text.
     pub text: String,
 }
 
-/// None if there is no such file below the root.
+/// Returns `None` if there is no such file below the root.
 pub fn outline(root: &Path, path: &str, parser: &dyn Parser) -> Option<Outline> {
     outline_with(root, path, |language, content| parser.parse(&Request::File { language, content }))
 }
 
-/// The same with a function that parses.
+/// Like `outline`, with the given function as parser.
 pub fn outline_with(
     root: &Path,
     path: &str,

@@ -8,21 +8,21 @@ use super::{
 use crate::{Import, Language, Parser, parser};
 use std::path::Path;
 
-/// A question as it is looked up.
+/// A parsed question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// What may be meant, the likeliest first: in each, all are meant.
+    /// The alternatives, likeliest first. All names of an alternative are looked up together.
     pub wanted: Vec<Vec<Wanted>>,
     pub hints: Hints,
 }
 
-/// More of a question or its context are not read.
+/// The rest of a longer question or context is ignored.
 const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Imports that are parsed of one context.
+/// The maximum number of imports that are parsed from one context.
 const IMPORTS_MAX: usize = 64;
-/// Names that are taken from one question.
+/// The maximum number of names that are taken from one question.
 const NAMES_MAX: usize = 8;
-/// Words of a sentence that name nothing.
+/// Words of a sentence that are not names.
 const FILLERS: &[&str] = &[
     "about",
     "and",
@@ -70,7 +70,7 @@ const FILLERS: &[&str] = &[
 ];
 
 impl Asked {
-    /// `of_asker` are the imports of the file that the question comes from.
+    /// `of_asker` contains the imports of the caller's file.
     pub fn new(question: &Question<'_>, of_asker: Vec<Import>, parser: &dyn Parser) -> Self {
         let symbol = cut(question.symbol);
         let context = cut(question.context);
@@ -108,14 +108,14 @@ fn cut(text: &str) -> &str {
     text[..end].trim()
 }
 
-/// All languages, that of the caller first.
+/// All languages, starting with the language of the caller.
 fn languages(from: Option<&str>) -> Vec<Language> {
     let own = from.and_then(|it| Language::of(Path::new(it)));
     let others = Language::ALL.iter().copied().filter(|it| Some(*it) != own);
     own.into_iter().chain(others).collect()
 }
 
-/// Whether a line is worth being parsed as an import. Sentences may begin like one.
+/// Whether to try to parse a line as an import. A sentence may begin in the same way.
 fn looks_like_import(line: &str) -> bool {
     let line = unquoted(line);
     let begins = |it: &str| {
@@ -138,7 +138,7 @@ fn unquoted(line: &str) -> &str {
     line.trim().trim_matches('`')
 }
 
-/// The names that an import brings; the last part of the module where it names none.
+/// The names that an import lists, or the last component of the module if it lists none.
 fn imported(import: &Import) -> Vec<Wanted> {
     let is_name = |it: &&String| !matches!(it.as_str(), "*" | "self" | "default");
     let named: Vec<Wanted> =
@@ -147,7 +147,7 @@ fn imported(import: &Import) -> Vec<Wanted> {
     if named.is_empty() { module().into_iter().collect() } else { named }
 }
 
-/// Whether an import brings one of these, as far as it says what it brings.
+/// Whether an import provides one of these names, as far as its text shows.
 fn brings(import: &Import, wanted: &[&Wanted]) -> bool {
     let unnamed = import.names.is_empty() || import.names.iter().any(|it| it == "*");
     let last = names::parts(&import.module).pop().unwrap_or_default();
@@ -159,7 +159,7 @@ fn brings(import: &Import, wanted: &[&Wanted]) -> bool {
     })
 }
 
-/// What is imported under another name is looked for under its own.
+/// Looks up names imported under an alias by their original names.
 fn originals(imports: &[Import], wanted: &[Vec<Wanted>]) -> Option<Vec<Wanted>> {
     let renamed = |it: &Wanted| {
         let original = imports.iter().find_map(|import| import.original(&it.name))?;
@@ -170,7 +170,8 @@ fn originals(imports: &[Import], wanted: &[Vec<Wanted>]) -> Option<Vec<Wanted>> 
     (!found.is_empty()).then_some(found)
 }
 
-/// One name, or the names in a sentence: quoted ones, those that look like names, any.
+/// One name, or the names in a sentence: quoted names first, then words that look like names, then
+/// any word.
 fn named(text: &str) -> Vec<Vec<Wanted>> {
     if !text.contains(char::is_whitespace) {
         return vec![names::parse(text).into_iter().collect()];
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_asks_for_the_names_in_it() {
+    fn names_in_a_sentence_are_found() {
         for (sentence, names) in [
             ("What is the signature of `Gate::open`?", "Gate.open"),
             ("which fields does AuthValidator have", "AuthValidator"),
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_asks_for_the_imported_names() {
+    fn a_question_with_an_import_looks_up_the_imported_names() {
         assert_eq!(first("use core::auth::AuthValidator;", ""), "AuthValidator");
         assert_eq!(first("use core::auth::AuthValidator", ""), "AuthValidator");
         let question = Question { symbol: "use core::auth::Gate;", ..Question::default() };
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_no_import() {
+    fn a_sentence_is_not_an_import() {
         assert_eq!(first("use the Gate_One", ""), "Gate_One");
     }
 

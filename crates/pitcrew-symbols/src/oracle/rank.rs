@@ -1,7 +1,7 @@
 //! Ranks the symbols of a name, best first.
 //!
-//! By qualifiers, imports, the language of the caller and the distance to it, then by visibility,
-//! definition before declaration, and the shorter path. The order is deterministic.
+//! The criteria are qualifiers, imports, the language of the caller and the distance to it, then
+//! visibility, definition before declaration, and the shorter path. The order is deterministic.
 
 use super::{
     MATCHES_MAX,
@@ -17,12 +17,13 @@ use crate::{
 };
 use std::cmp::Reverse;
 
-/// Symbols of one name that are all compared in full.
+/// The maximum number of symbols of one name that are compared in full.
 const COMPARED_MAX: usize = 64;
-/// Of more, where nothing stands before the name: a guess is wrong then only where hashes are.
+/// The maximum for unqualified names with more symbols. Their estimate is wrong only if hashes
+/// collide.
 const GUESSED_MAX: usize = 16;
 
-/// A symbol that is meant.
+/// A candidate for the answer.
 #[derive(Clone, Copy)]
 pub struct Hit<'a> {
     pub file: &'a File,
@@ -41,7 +42,7 @@ pub struct Matches<'a> {
     pub more_count: usize,
 }
 
-/// Better ones are smaller.
+/// Smaller values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Worth {
     qualified: Reverse<usize>,
@@ -51,7 +52,7 @@ struct Worth {
     rank: u8,
 }
 
-/// The best symbols for each of several names, side by side.
+/// The best symbols for several names, looked up together.
 pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matches<'a> {
     let each: Vec<Vec<Hit<'a>>> = wanted.iter().map(|it| ordered(state, it, hints)).collect();
     let all_count: usize =
@@ -71,7 +72,7 @@ pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matche
     Matches { best, more_count }
 }
 
-/// How many there are, also of a name that too many have.
+/// The number of matches, including symbols that were not compared in full.
 fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
     let all_count: usize = state.table().named(&wanted.name).iter().map(|it| it.len()).sum();
     if all_count <= COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
@@ -102,7 +103,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
     }
     let all = wanted.qualifiers.len();
     if found.iter().any(|it| it.0.qualified.0 > 0) {
-        // Of those that fit, the ones that fit best.
+        // Keeps only the matches with the most qualifiers.
         let best = found.iter().map(|it| it.0.qualified.0).max().unwrap_or_default();
         found.retain(|it| it.0.qualified.0 == best);
     } else if all > 0 && is_known_type(state, &wanted.qualifiers[all - 1]) {
@@ -113,7 +114,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
         (a.0, a.1.len(), a.1, place(&a.2)).cmp(&(b.0, b.1.len(), b.1, place(&b.2)))
     });
     let mut found: Vec<Hit<'a>> = found.into_iter().map(|it| it.2).collect();
-    // Unpacking a symbol is the expensive part: only candidates for the answer are unpacked.
+    // Unpacking a symbol is expensive, so only candidates for the answer are unpacked.
     let mut told_count = 0;
     found.retain(|it| {
         let is_it = told_count == MATCHES_MAX || it.is_called(&wanted.name);
@@ -123,8 +124,8 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
     found
 }
 
-/// The symbols of a name; of one that very many have, those that come first by what is known
-/// without reading them.
+/// The symbols of a name. If there are too many, only those that rank first by an estimate without
+/// reading them.
 fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     let runs = state.table().named(&wanted.name);
     if runs.iter().map(|it| it.len()).sum::<usize>() <= COMPARED_MAX {
@@ -144,7 +145,7 @@ fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
     best(state, max, all.filter_map(|it| Some((scout.guess(it)?, it))))
 }
 
-/// The first of a run, with all that differ from the last of them only by path.
+/// The first symbols of a run, and all that differ from the last of them only in their path.
 fn first<'a>(state: &State, run: &'a [Posting]) -> impl Iterator<Item = &'a Posting> {
     let live = run.iter().filter(|it| state.is_live(it));
     let (mut count, mut last) = (0, None);
@@ -156,7 +157,7 @@ fn first<'a>(state: &State, run: &'a [Posting]) -> impl Iterator<Item = &'a Post
     })
 }
 
-/// The best of very many.
+/// The best of a very large number of symbols.
 fn best<'a>(
     state: &State,
     max: usize,
@@ -165,7 +166,7 @@ fn best<'a>(
     let mut best: Vec<(Guess, &Posting)> = Vec::with_capacity(max * 4);
     let mut worst = None;
     for (guess, posting) in all {
-        // What is as good may come first by its path.
+        // An equal estimate may rank first by its path.
         if worst.is_some_and(|it| guess > it) {
             continue;
         }
@@ -179,7 +180,7 @@ fn best<'a>(
     best.into_iter().map(|it| *it.1).collect()
 }
 
-/// The best by a guess, then by path: the number of a file says only when it was read.
+/// Keeps the best by estimate, then by path. The number of a file depends on when it was read.
 fn keep(state: &State, max: usize, best: &mut Vec<(Guess, &Posting)>) {
     if best.len() > max {
         let path = |it: &Posting| state.file_of(it).map(|file| (&*file.path, it.symbol));
@@ -190,7 +191,7 @@ fn keep(state: &State, max: usize, best: &mut Vec<(Guess, &Posting)>) {
     }
 }
 
-/// Whether a path ends with this one, with or without an extension, or is below it.
+/// Whether a path ends with `wanted`, with or without an extension, or is below it.
 pub fn is_in(path: &str, wanted: &str) -> bool {
     let ends =
         |path: &str| path.strip_suffix(wanted).is_some_and(|it| it.is_empty() || it.ends_with('/'));
@@ -198,7 +199,7 @@ pub fn is_in(path: &str, wanted: &str) -> bool {
     wanted.is_empty() || ends(path) || ends(without_extension(path)) || below()
 }
 
-/// How many of the names before it are those of its containers and of its file, from the last on.
+/// The number of qualifiers, counted from the last, that match the containers and the file.
 fn qualified(wanted: &Wanted, hit: &Hit<'_>) -> usize {
     if wanted.qualifiers.is_empty() {
         return 0;
@@ -216,7 +217,7 @@ fn is_known_type(state: &State, name: &str) -> bool {
     })
 }
 
-/// The types that have a field or a variant of this name.
+/// The types with a field or variant of this name.
 fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
     let Some((name, qualifiers)) = wanted.qualifiers.split_last() else { return Vec::new() };
     let owner =
@@ -233,7 +234,7 @@ fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<
     owners
 }
 
-/// Whether a member is called so: `pub limit: u32` is `limit`.
+/// Whether a member has this name: `pub limit: u32` has the name `limit`.
 fn names_it(member: &str, name: &str) -> bool {
     let words = member.split(|it: char| !(it.is_alphanumeric() || it == '_'));
     words.into_iter().any(|it| it == name)

@@ -1,7 +1,7 @@
 //! Estimates the rank of a symbol without unpacking it, for names that thousands of symbols share.
 //!
-//! A path is read only if it contains a relevant name. The best candidates are compared in full
-//! afterwards.
+//! A path is read only if it contains a relevant name. Afterwards, the best candidates are compared
+//! in full.
 
 use super::{
     hints::{Hints, without_extension},
@@ -15,23 +15,23 @@ use crate::{
 };
 use std::cell::Cell;
 
-/// Smaller is better.
+/// Smaller values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guess(u64);
 
 impl Guess {
-    /// Without hints about the caller.
+    /// An estimate without hints about the caller.
     pub fn of_rank(posting: &Posting) -> Self {
         OfFile(0).guess(posting)
     }
 }
 
-/// What all symbols of a file have in common.
+/// The part of the estimate that all symbols of a file share.
 #[derive(Clone, Copy, Debug)]
 struct OfFile(u64);
 
 impl OfFile {
-    /// By the same in the same order as it is compared in full. One number is compared at once.
+    /// Combines the criteria of the full comparison, in the same order, into one number.
     fn new(qualified: u32, hinted: usize, is_kin: bool, near: u32) -> Self {
         let qualified = 0xff - u64::from(qualified.min(0xff));
         let hinted = 0xffff - hinted.min(0xffff) as u64;
@@ -48,7 +48,7 @@ impl OfFile {
 pub struct Scout<'a> {
     state: &'a State,
     hints: &'a Hints,
-    /// What the path must have; empty if it may be any.
+    /// The required path, or empty if there is no constraint.
     path: &'a str,
     of_path: Names,
     qualifiers: Names,
@@ -58,7 +58,7 @@ pub struct Scout<'a> {
     view: View,
     /// The files of the caller.
     own: Vec<Slot>,
-    /// The last file and its guess: symbols of one file are mostly adjacent.
+    /// The last file and its estimate. Symbols of one file are mostly adjacent.
     last: Cell<Option<(Slot, Option<OfFile>)>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Scout<'a> {
         Self { state, hints, path, of_path, qualifiers, hinting, kin, view, own, last }
     }
 
-    /// None if it cannot match.
+    /// Returns `None` if the symbol cannot match.
     pub fn guess(&self, posting: &Posting) -> Option<Guess> {
         let of_file = match self.last.get() {
             Some((file, known)) if file == posting.file => known,
@@ -119,7 +119,7 @@ mod tests {
     use crate::digest::Shape;
 
     #[test]
-    fn guesses_are_ordered_by_weight() {
+    fn estimates_are_ordered_by_weight() {
         let shape = Shape::of("gate");
         let of = |rank, path_length| Posting {
             name: 0,

@@ -7,13 +7,14 @@ use super::{
 use crate::{Kind, Symbol, index::State};
 use std::fmt::{self, Write as _};
 
-/// Fields, variants, parameters and methods of the best match, and of the others.
+/// The maximum number of fields, variants, parameters and methods of the best match, and of the
+/// others.
 const MEMBERS_MAX: (usize, usize) = (40, 8);
-/// Files that are not indexed, named in one answer.
+/// The maximum number of files listed as not indexed in one answer.
 const SKIPPED_MAX: usize = 4;
-/// Of one line.
+/// The maximum length of one line.
 const LINE_BYTES_MAX: usize = 400;
-/// Of all lines about one match.
+/// The maximum length of all lines about one match.
 const MATCH_BYTES_MAX: usize = 6_000;
 
 pub fn found(state: &State, found: &Matches<'_>) -> Answer {
@@ -38,7 +39,7 @@ pub fn found(state: &State, found: &Matches<'_>) -> Answer {
     Answer { matches, more_count: found.more_count, text, bytes_saved, ..Answer::default() }
 }
 
-/// Says that nothing has this name, with the nearest names and the files that are not indexed.
+/// The answer if nothing has this name, with similar names and the files that are not indexed.
 pub fn not_found(symbol: &str, nearest: Vec<String>, skipped: Vec<SkippedFile>) -> Answer {
     let symbol = OneLine(symbol);
     let mut text =
@@ -91,7 +92,7 @@ fn describe(text: &mut String, hit: &Hit<'_>, symbol: &Symbol, members_max: usiz
     }
 }
 
-/// What can be called on a type, as far as it stands in the same file.
+/// The methods of a type that are defined in the same file.
 fn methods(hit: &Hit<'_>, symbol: &Symbol) -> Vec<usize> {
     if symbol.kind.is_type() { hit.file.packed.callables(&symbol.qualified()) } else { Vec::new() }
 }
@@ -108,7 +109,7 @@ fn add(text: &mut String, start: usize, before: &str, line: &str) {
     }
 }
 
-/// Whatever a source has in its texts, it cannot look like something else here.
+/// Renders text of a source so that it cannot imitate other lines of the answer.
 #[derive(Clone, Copy)]
 pub struct OneLine<'a>(pub &'a str);
 

@@ -13,22 +13,22 @@ use std::collections::{BTreeMap, HashSet};
 
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Symbols and imports on their way to bytes, in the order in which they are found.
+/// Symbols and imports that are being packed, in file order.
 #[derive(Default)]
 pub struct Packing {
-    /// Where each symbol begins, and whether it is callable in its highest bit.
+    /// The position of each symbol. The highest bit marks callable symbols.
     places: Vec<u32>,
-    /// What each symbol stands in, by the order in which containers came; 0 if that is nothing.
+    /// The container of each symbol, numbered by first use, or 0 if there is none.
     owners: Vec<u16>,
     containers: BTreeMap<Box<str>, u16>,
-    /// The one that came last.
+    /// The container of the previous symbol.
     container: Box<str>,
     symbols: Writer,
     imports: Writer,
     imports_count: usize,
     head: Writer,
-    /// Takes what is done, of many files: one piece of memory for each would have the allocator
-    /// sweep up what parsing has left, file by file.
+    /// Collects the packed form of many files. One allocation for each file would make the
+    /// allocator merge the memory freed by parsing after every file.
     block: BytesMut,
 }
 
@@ -67,7 +67,7 @@ impl Packing {
         write_import(&mut self.imports, import);
     }
 
-    /// The number of a container. Most symbols stand where the one before does.
+    /// The number of a container. Most symbols have the same container as the one before.
     fn owner(&mut self, container: &str) -> u16 {
         if let Some(last) = self.owners.last()
             && *last > 0
@@ -84,7 +84,7 @@ impl Packing {
         number
     }
 
-    /// Makes those public that stand in nothing and have one of these names.
+    /// Makes symbols without a container public if they have one of these names.
     pub fn publish(&mut self, names: &HashSet<String>) {
         if names.is_empty() {
             return;
@@ -94,14 +94,15 @@ impl Packing {
             let mut reader = Reader::new(&self.symbols.bytes[start..]);
             let named = reader.text().is_some_and(|it| names.contains(it));
             if named && *owner == 0 {
-                // Behind the name and the kind.
+                // The position after the name and the kind.
                 let at = self.symbols.bytes.len() - reader.len() + 1;
                 self.symbols.bytes[at] = number_of_visibility(Visibility::Public);
             }
         }
     }
 
-    /// What was found, in a part of this thread's block. The next file begins with nothing.
+    /// Returns the packed symbols in a part of this thread's block and resets the state for the
+    /// next file.
     pub fn finish(&mut self, is_broken: bool) -> Packed {
         let Self { head, symbols, imports, .. } = self;
         let (symbols_count, containers_count) = (self.places.len(), self.containers.len());
@@ -143,7 +144,7 @@ impl Packing {
     }
 }
 
-/// A place or a number; its highest bit is free.
+/// A position or number whose highest bit is free.
 fn short(value: usize) -> u32 {
     let value = i32::try_from(value).expect("a file is limited, and so are its symbols");
     value.unsigned_abs()

@@ -12,17 +12,17 @@ use std::{
     sync::Arc,
 };
 
-/// The rules of one folder, and of those around it.
+/// The rules of one folder and of its parents.
 pub struct Rules {
     outer: Option<Arc<Rules>>,
-    /// Of its `.gitignore`.
+    /// Rules of the `.gitignore` in this folder.
     shared: Option<Gitignore>,
-    /// Rules of `.git/info/exclude`, for the folder that is the root of a repository.
+    /// Rules of `.git/info/exclude`, if the folder is the root of a repository.
     private: Option<Gitignore>,
 }
 
 impl Rules {
-    /// None if the folder has no rules of its own.
+    /// Returns `None` if the folder defines no rules.
     pub(super) fn read(
         place: &Path,
         root: &Root,
@@ -44,7 +44,7 @@ impl Rules {
         (shared.is_some() || private.is_some()).then_some(Self { outer, shared, private })
     }
 
-    /// What is nearest decides; what everybody sees comes before what one repository has for itself.
+    /// The nearest matching rule decides. Shared rules take precedence over all private ones.
     pub fn ignores(&self, path: &Path, is_folder: bool) -> bool {
         let said = |of: fn(&Self) -> Option<&Gitignore>| {
             let chain = std::iter::successors(Some(self), |it| it.outer.as_deref());
@@ -66,7 +66,7 @@ fn parsed(folder: &str, content: &[u8]) -> Option<Gitignore> {
     builder.build().ok().filter(|it| !it.is_empty())
 }
 
-/// The private rules of the repository that a folder is a worktree of. They stand outside of it.
+/// The private rules of the repository to which a worktree belongs. They are outside the worktree.
 fn of_worktree(folder: &Path) -> Option<Vec<u8>> {
     let first_line = |path: PathBuf| {
         let text = String::from_utf8(regular(&path)?).ok()?;

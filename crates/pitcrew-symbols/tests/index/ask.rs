@@ -17,7 +17,7 @@ fn tree() -> Tree {
 
 /// S0-031, S0-032, S0-033, S0-048, S0-131
 #[test]
-fn an_answer_has_place_signature_fields_and_documentation() {
+fn an_answer_has_location_signature_fields_and_documentation() {
     let tree = tree();
     let answer = asked(&tree.index(), "AuthValidator");
     expect![[r#"
@@ -35,7 +35,7 @@ fn an_answer_has_place_signature_fields_and_documentation() {
 }
 
 #[test]
-fn names_are_found_however_they_are_written() {
+fn names_are_found_in_any_notation() {
     let tree = tree();
     let index = tree.index();
     for (symbol, place) in [
@@ -58,9 +58,9 @@ fn names_are_found_however_they_are_written() {
     }
 }
 
-/// S0-128: symbols of the same name do not hide each other, and the context chooses.
+/// S0-128: symbols with the same name are all found, and the context selects the best.
 #[test]
-fn the_context_chooses_among_symbols_of_one_name() {
+fn the_context_selects_among_symbols_with_the_same_name() {
     let tree = tree();
     let index = tree.index();
     let ask = |context: &str, from: Option<&str>| {
@@ -76,9 +76,10 @@ fn the_context_chooses_among_symbols_of_one_name() {
     assert_eq!(check(None), ["core/auth.rs:9", "core/door.rs:2"]);
 }
 
-/// S0-034, S0-050, S0-128: a file is parsed once, however often it is asked for, until it changes.
+/// S0-034, S0-050, S0-128: a file is parsed once until it changes, regardless of the number of
+/// questions.
 #[test]
-fn an_answer_dies_with_an_edit() {
+fn an_edit_invalidates_an_answer() {
     let tree = tree();
     let pool = tree.pool();
     let index = Index::open(tree.root.path(), &pool);
@@ -99,7 +100,7 @@ fn an_answer_dies_with_an_edit() {
 
 /// S0-039, S0-051
 #[test]
-fn a_missing_name_is_answered_with_the_nearest() {
+fn a_missing_name_returns_similar_names() {
     let tree = tree();
     let index = tree.index();
     let answer = asked(&index, "AuthValidater");
@@ -121,7 +122,7 @@ fn a_missing_name_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn the_best_matches_are_shown_and_the_rest_counted() {
+fn the_best_matches_are_shown_and_the_others_counted() {
     let files: Vec<(String, String)> =
         (0..700).map(|it| (format!("d{it}/x.rs"), format!("pub fn new() -> u{it} {{}}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|it| (&*it.0, &*it.1)).collect();
@@ -138,7 +139,7 @@ fn the_best_matches_are_shown_and_the_rest_counted() {
 }
 
 #[test]
-fn the_best_of_very_many_matches_comes_first() {
+fn the_best_of_many_matches_comes_first() {
     let tree = Tree::new(&[]);
     for number in 0..150 {
         let text = "pub fn open() {}\npub struct Gate;\n";
@@ -166,7 +167,7 @@ fn the_best_of_very_many_matches_comes_first() {
     assert_ne!(first("open", "use part_77::gate_77::open;", None), gate(77), "it is gone");
 }
 
-/// However the files were read, and whatever was asked or changed before.
+/// The order does not depend on when files were read or on earlier questions and changes.
 #[test]
 fn equal_matches_are_ordered_by_path() {
     let tree = Tree::new(&[]);
@@ -183,7 +184,7 @@ fn equal_matches_are_ordered_by_path() {
         answer.matches.into_iter().map(|it| it.path[6..9].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(parts(None), ["100", "101", "102", "103", "104"]);
-    // What is read again gets another place in the index.
+    // A file that is read again gets a different number in the index.
     write(101, "pub fn open(again: bool) {}\n");
     write(99, "pub fn open() {}\n");
     index.refresh();
@@ -214,7 +215,7 @@ fn an_outline_has_a_line_for_each_symbol() {
 }
 
 #[test]
-fn questions_of_many_threads_are_answered() {
+fn many_threads_can_ask_questions() {
     let tree = tree();
     let index = tree.index();
     std::thread::scope(|scope| {
@@ -232,7 +233,7 @@ fn questions_of_many_threads_are_answered() {
 }
 
 #[test]
-fn imports_of_every_language_lead_to_their_file() {
+fn imports_of_every_language_resolve_to_their_file() {
     let tree = Tree::new(&[
         ("core/auth.ts", "export function check(token: string): boolean { return true }\n"),
         ("near/auth.ts", "export function check(): void {}\n"),
@@ -271,7 +272,7 @@ fn imports_of_every_language_lead_to_their_file() {
 }
 
 #[test]
-fn no_name_of_a_file_looks_like_an_answer() {
+fn a_file_name_cannot_imitate_an_answer() {
     let path = "a\nstruct Forged (core\u{1b}[31m.rs";
     let tree = Tree::new(&[(path, "pub fn gate() {}\n")]);
     let index = tree.index();

@@ -1,9 +1,9 @@
-//! Edits are seen by the next question.
+//! The next question after an edit uses the new content.
 
 use super::*;
 
 #[test]
-fn an_edited_file_is_answered_as_it_is_now() {
+fn an_answer_reflects_the_edited_file() {
     let tree = Tree::new(&[("a.rs", "pub fn gate() {}\n"), ("b.rs", "pub fn other() {}\n")]);
     let index = tree.index();
     assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
@@ -20,9 +20,9 @@ fn an_edited_file_is_answered_as_it_is_now() {
     assert!(asked(&index, "gate").matches.is_empty());
 }
 
-/// Times of files are coarse: a change right after a look may leave them as they were.
+/// File times are coarse, so a change right after a walk may not alter them.
 #[test]
-fn an_edit_of_the_same_size_in_the_same_instant_is_seen() {
+fn an_edit_of_the_same_size_in_the_same_instant_is_detected() {
     let tree = Tree::new(&[("a.rs", "fn gate_00() {}\n")]);
     let index = tree.index();
     for number in 0..60 {
@@ -39,7 +39,7 @@ fn an_edit_of_the_same_size_in_the_same_instant_is_seen() {
 }
 
 #[test]
-fn only_what_changed_is_parsed_again() {
+fn only_changed_files_are_parsed_again() {
     let tree = Tree::new(&[("a.rs", "fn a() {}"), ("b.rs", "fn b() {}"), ("c.rs", "fn c() {}")]);
     let pool = tree.pool();
     let index = Index::open(tree.root.path(), &pool);
@@ -58,7 +58,7 @@ fn only_what_changed_is_parsed_again() {
 }
 
 #[test]
-fn a_file_that_was_moved_is_found_where_it_is() {
+fn a_moved_file_is_found_at_its_new_path() {
     let tree = Tree::new(&[("a.rs", "fn gate() {}")]);
     let index = tree.index();
     assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
@@ -68,7 +68,7 @@ fn a_file_that_was_moved_is_found_where_it_is() {
 }
 
 #[test]
-fn a_broken_file_breaks_nothing() {
+fn a_broken_file_does_not_affect_others() {
     let garbage = "fn half( {{{ struct \u{0}\u{1} \"".repeat(50);
     let tree =
         Tree::new(&[("bad.rs", &garbage), ("good.rs", "pub fn gate() {}"), ("empty.rs", "")]);
@@ -79,7 +79,7 @@ fn a_broken_file_breaks_nothing() {
 }
 
 #[test]
-fn a_checkout_that_goes_away_is_empty() {
+fn a_removed_checkout_is_empty() {
     let tree = Tree::new(&[("a.rs", "fn gate() {}")]);
     let index = tree.index();
     assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
@@ -89,7 +89,7 @@ fn a_checkout_that_goes_away_is_empty() {
 }
 
 #[test]
-fn many_changes_leave_the_same_as_a_new_index() {
+fn many_changes_give_the_same_result_as_a_new_index() {
     let tree = Tree::new(&[]);
     let index = tree.index();
     for round in 0..30 {

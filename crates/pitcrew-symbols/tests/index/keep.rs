@@ -1,4 +1,4 @@
-//! The cache outlives the process, and is shared between checkouts.
+//! The cache is kept between runs and shared between checkouts.
 
 use super::*;
 use pitcrew_symbols::{Parsed, Parser, Request, Skipped, SkippedFile};
@@ -38,7 +38,7 @@ fn a_content_is_parsed_once_for_all_checkouts() {
     assert_eq!(pool.parsed_count(), FILES.len());
 }
 
-/// Everything that was written below a folder.
+/// All files that were written below a folder.
 fn kept(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -93,7 +93,7 @@ fn torn_and_foreign_files_are_replaced() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_no_error() {
+fn an_unwritable_folder_is_not_an_error() {
     let tree = Tree::new(FILES);
     fs::write(tree.kept.path().join("file"), "x").unwrap();
     let pool = Arc::new(Pool::open(&tree.kept.path().join("file/below"), Arc::new(InProcess)));
@@ -101,7 +101,7 @@ fn a_folder_that_cannot_be_written_is_no_error() {
     assert_eq!(places(&asked(&index, "gate")), ["a.rs:1"]);
 }
 
-/// Kills its process on one file, as a source may.
+/// A parser whose process dies on one file, as a hostile source can cause.
 #[derive(Debug, Default)]
 struct Dying {
     asked_count: AtomicUsize,
@@ -122,7 +122,7 @@ impl Parser for Dying {
     }
 }
 
-/// How often a hostile source is parsed by two runs, each with a question and an outline.
+/// How often two runs parse a hostile source, each with a question and an outline.
 fn tries(why: Skipped) -> usize {
     let tree = Tree::new(FILES);
     tree.write("hostile.rs", "hostile");
@@ -143,7 +143,7 @@ fn tries(why: Skipped) -> usize {
 }
 
 #[test]
-fn a_source_that_kills_its_parser_is_not_tried_again() {
+fn a_source_that_kills_its_parser_is_not_parsed_again() {
     assert_eq!(tries(Skipped::TooMuchMemory), 1, "it is in the file");
     assert_eq!(tries(Skipped::Killed), 2, "it is remembered by each run");
     assert!(tries(Skipped::NoParser) >= 4, "it says nothing about the source");

@@ -1,4 +1,4 @@
-//! An index of a real folder that changes, and the questions it is asked.
+//! An index of a real folder that changes, and questions to it.
 
 mod follow;
 mod keep;
@@ -8,7 +8,7 @@ use pitcrew_symbols::{Answer, InProcess, Index, Pool, Question};
 use std::{fs, path::Path, sync::Arc};
 use tempfile::TempDir;
 
-/// A checkout and the folder that its symbols are kept in.
+/// A checkout and the folder of its symbol cache.
 struct Tree {
     root: TempDir,
     kept: TempDir,
@@ -54,7 +54,7 @@ fn asked(index: &Index, symbol: &str) -> Answer {
     index.query(&Question { symbol, ..Question::default() })
 }
 
-/// Where the matches of an answer are.
+/// The locations of the matches in an answer.
 fn places(answer: &Answer) -> Vec<String> {
     let place = |path: &str, line: u32| format!("{path}:{line}");
     answer.matches.iter().map(|it| place(&it.path, it.symbol.lines.0)).collect()

@@ -1,5 +1,5 @@
-//! The baseline: a minimal client that starts the agent, prompts it, approves every request, commits and
-//! checks.
+//! The baseline: a minimal client that starts the agent, prompts it, approves every request,
+//! commits and checks.
 
 use super::{BenchResult, Setup, Side, TurnTimes, script};
 use pitcrew_testkit::eventually;
@@ -50,7 +50,7 @@ fn check(clone: &Path, file: &str) -> BenchResult<()> {
     if status.success() { Ok(()) } else { Err(format!("`{check}` ended with {status}").into()) }
 }
 
-/// Programs are looked up in the `PATH` of the agent's environment, not in ours.
+/// Programs are resolved with the `PATH` of the agent's environment, not with ours.
 fn found(scene: &Setup) -> BenchResult<PathBuf> {
     let program = Path::new(&scene.argv[0]);
     let folders = scene.environment.get("PATH").map(String::as_str).unwrap_or_default();

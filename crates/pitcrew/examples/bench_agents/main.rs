@@ -1,8 +1,8 @@
-//! What Pitcrew adds to an agent's own time: one scripted turn, from the start of the agent to a checked
-//! commit, compared with a minimal client that does the same in a plain clone.
+//! Measures what Pitcrew adds to an agent's own time: one scripted turn, from the start of the
+//! agent to a checked commit, compared with a minimal client that does the same in a plain clone.
 //!
-//! Both sides alternate. Checkouts are made before the clock starts. Prints one flat JSON object per
-//! installed agent. `cargo xtask bench agents` builds the binary and runs this.
+//! Both sides alternate. Checkouts are made before the clock starts. Prints one flat JSON object
+//! per installed agent. `cargo xtask bench agents` builds the binary and runs this.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -24,7 +24,7 @@ const ROUNDS_MIN: usize = 10;
 const TIME_USUAL: Duration = Duration::from_mins(1);
 
 fn main() -> BenchResult<()> {
-    // The commands of one of the agents do not see the folder for temporary files.
+    // One of the agents hides the folder for temporary files from its commands.
     let place = Path::new("/var/tmp");
     tempfile::env::override_temp_dir(place).map_err(|it| format!("{} is taken", it.display()))?;
     let chosen: Vec<String> = std::env::args().skip(1).collect();
@@ -42,7 +42,7 @@ fn main() -> BenchResult<()> {
     Ok(())
 }
 
-/// What is measured, and where: both sides use the same program, model and home.
+/// The measured setup. Both sides use the same program, model and home.
 struct Setup {
     name: String,
     crew: Crew,
@@ -94,8 +94,8 @@ impl TurnTimes {
     }
 }
 
-/// The same number of model and tool calls for both sides: Pitcrew's agent reports its completion, the
-/// other one writes the same file once more instead.
+/// The same number of model and tool calls for both sides: Pitcrew's agent reports its completion,
+/// the other one writes the same file once more instead.
 fn script(file: &str, side: Side) -> String {
     let last = match side {
         Side::Bare => format!("@write {file} hello"),

@@ -15,7 +15,7 @@ pub fn run(scene: &Setup, round: usize) -> BenchResult<TurnTimes> {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
     let events = newest_events(scene)?;
     let at = |what: &str, is: &dyn Fn(&EffectResult) -> bool| -> BenchResult<f64> {
-        // The newest; earlier rounds come before it.
+        // The newest matching event, because earlier rounds come first.
         let found = events.iter().rfind(|it| {
             let Event::EffectEnded { result, .. } = &it.1 else { return false };
             is(result)

@@ -1,8 +1,8 @@
-//! How long agents wait for an answer while another one floods the orchestrator, compared with the same
-//! agents alone.
+//! Measures how long agents wait for an answer while another one floods the orchestrator, compared
+//! with the same agents alone.
 //!
-//! An answer takes the whole way: shim, orchestrator, a durable commit, and back. Prints one flat JSON
-//! object. `cargo xtask bench flood` builds the binary and runs this.
+//! An answer takes the whole way: shim, orchestrator, a durable commit, and back. Prints one flat
+//! JSON object. `cargo xtask bench flood` builds the binary and runs this.
 
 #[path = "../support/memory.rs"]
 mod memory;
@@ -57,7 +57,7 @@ struct Round {
     p50_us: f64,
     p95_us: f64,
     rate: u64,
-    /// By the role of the process.
+    /// Keyed by the role of the process.
     peaks_kib: BTreeMap<String, u64>,
 }
 
@@ -78,7 +78,7 @@ fn run(flood: Flood) -> BenchResult<Round> {
         while !running.is_finished() {
             look(&sandbox, &mut peaks);
             if written(&times).len() == WORKERS {
-                // All are done except the flood.
+                // All agents except the flood are done.
                 fs::write(sandbox.root().join("over"), "")?;
             }
             thread::yield_now();

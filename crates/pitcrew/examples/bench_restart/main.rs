@@ -1,5 +1,5 @@
-//! From the start of the orchestrator's process to its first response, with a journal of 100 000 events,
-//! compared with an empty one and with only reading the rows.
+//! From the start of the orchestrator's process to its first response, with a journal of 100 000
+//! events, compared with an empty one and with only reading the rows.
 //!
 //! Prints one flat JSON object. `cargo xtask bench restart` builds the binary and runs this.
 
@@ -66,7 +66,7 @@ impl Round {
 
 struct StartTimes {
     ms: f64,
-    /// Its CPU time, which is more reliable on a busy machine.
+    /// The CPU time, which is more reliable on a busy machine.
     cpu_ms: u64,
     rss_mb: u64,
 }
@@ -96,7 +96,7 @@ fn start(sandbox: &Sandbox) -> StartTimes {
     StartTimes { ms, cpu_ms, rss_mb }
 }
 
-/// Of all its threads.
+/// The CPU time of all its threads.
 fn cpu_ms(process: Process) -> u64 {
     let threads = fs::read_dir(format!("/proc/{}/task", process.pid));
     let threads = threads.into_iter().flatten().flatten();
@@ -118,7 +118,7 @@ fn decode(file: &Path, events: u64) -> BenchResult<f64> {
         let _: Event = serde_json::from_slice(row.get_ref(0)?.as_bytes()?)?;
         count += 1;
     }
-    // Each earlier start may have added some of its own.
+    // Each earlier start may have added events.
     assert!(count >= events, "{count} events were read, and {events} were written");
     Ok(began.elapsed().as_secs_f64() * 1_000.0)
 }

@@ -1,5 +1,5 @@
-//! Concurrent sessions of real agents, each in the middle of a turn, and the memory of the orchestrator
-//! and one shim.
+//! Concurrent sessions of real agents, each in the middle of a turn, and the memory of the
+//! orchestrator and one shim.
 //!
 //! Prints one flat JSON object. `cargo xtask bench sessions` builds the binary and runs this.
 
@@ -23,7 +23,7 @@ fn main() -> BenchResult<()> {
     fs::create_dir_all(sandbox.home().join(".config/pitcrew"))?;
     let limits = format!("max_agents = {SESSIONS}\nmax_live_agents = {SESSIONS}\n");
     fs::write(sandbox.home().join(".config/pitcrew/config.toml"), limits)?;
-    // Each has sent a message and made a tool call before it waits.
+    // Each agent has sent a message and made a tool call before it waits.
     let task = |number: usize| {
         let words = "all work and no play ".repeat(200);
         format!(

@@ -1,5 +1,5 @@
-//! Which sockets and ports can be connected to: those that the survey listens at, and those that are
-//! found from here.
+//! Finds the sockets and ports that can be connected to: those on which the survey listens, and
+//! those found from inside the box.
 
 use crate::{Report, errno, notes::Orders};
 use std::{
@@ -44,7 +44,7 @@ pub fn survey(orders: &Orders, report: &mut Report) {
     loopback(report);
 }
 
-/// The ways in which a place can be reached, in words that follow its name.
+/// The ways in which a place can be reached, as phrases that follow its name.
 fn ways(kind: &str, place: &str) -> Vec<&'static str> {
     let mut ways = Vec::new();
     match kind {
@@ -80,12 +80,12 @@ fn ways(kind: &str, place: &str) -> Vec<&'static str> {
     ways
 }
 
-/// Whether a socket with a name can be connected to. Nothing is sent.
+/// Whether a named socket accepts a connection. Nothing is sent.
 fn reaches(kind: &str, place: &str, make: impl Fn() -> Vec<i32>) -> bool {
     // SAFETY: all fields are numbers.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = 1;
-    // An abstract name begins with a zero.
+    // An abstract name begins with a zero byte.
     let from = usize::from(kind.starts_with("abstract"));
     if place.len() + from >= address.sun_path.len() {
         return false;
@@ -99,18 +99,18 @@ fn reaches(kind: &str, place: &str, make: impl Fn() -> Vec<i32>) -> bool {
         let length = u32::try_from(length).unwrap_or(0);
         // SAFETY: the address lives until the call returns.
         let done = unsafe { libc::connect(*socket, (&raw const address).cast(), length) };
-        // One whose queue is full was reached.
+        // `EAGAIN` means that the queue is full, so the socket was reached.
         done == 0 || errno() == libc::EAGAIN
     });
     for socket in sockets {
-        // SAFETY: it was just made.
+        // SAFETY: it was just created.
         unsafe { libc::close(socket) };
     }
     connected
 }
 
 fn socket(kind: i32) -> Vec<i32> {
-    // SAFETY: the call takes no memory of ours.
+    // SAFETY: the call uses none of our memory.
     let made = unsafe { libc::socket(libc::AF_UNIX, kind | libc::SOCK_NONBLOCK, 0) };
     if made < 0 { Vec::new() } else { vec![made] }
 }
@@ -123,7 +123,7 @@ fn pair() -> Vec<i32> {
     if is_made { made.to_vec() } else { Vec::new() }
 }
 
-/// Whether a socket with a path can be connected to, of whatever kind it is.
+/// Whether a socket with a path can be connected to, for any type of socket.
 pub fn leads_anywhere(path: &str) -> bool {
     ["stream", "dgram"].iter().any(|it| !ways(it, path).is_empty())
 }
@@ -146,14 +146,14 @@ fn connects_by_mptcp(port: u16) -> bool {
     }
 }
 
-/// Sockets with a name that anybody here has, as the kernel lists them.
+/// Named sockets of all processes, as listed by the kernel.
 fn named_sockets() -> BTreeSet<String> {
     let text = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let names = text.lines().skip(1).filter_map(|it| it.split_whitespace().nth(7));
     names.map(str::to_owned).collect()
 }
 
-/// The TCP ports at which somebody listens, as the kernel lists them.
+/// TCP ports with a listener, as listed by the kernel.
 fn listening() -> BTreeSet<u16> {
     const LISTENS: &str = "0A";
     let mut ports = BTreeSet::new();
@@ -171,7 +171,7 @@ fn listening() -> BTreeSet<u16> {
     ports
 }
 
-/// What a variable says of a port of the loopback.
+/// The environment variable that contains this loopback port.
 fn name_of(port: u16) -> &'static str {
     let leads = |name: &str| {
         std::env::var(name).is_ok_and(|it| it.trim_end_matches('/').ends_with(&format!(":{port}")))
@@ -185,7 +185,7 @@ fn name_of(port: u16) -> &'static str {
     }
 }
 
-/// Whether a server can be made here, and which network devices there are.
+/// Reports whether a server can be started here, and the network devices.
 fn loopback(report: &mut Report) {
     for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0"] {
         if TcpListener::bind(address).is_ok() {

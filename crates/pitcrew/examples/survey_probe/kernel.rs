@@ -1,9 +1,9 @@
-//! Which calls of the kernel pass the filters of the box, by number and by argument.
+//! Finds the system calls that pass the filters of the box, by number and by argument.
 //!
-//! The probe puts one more filter on a child: a call that carries a mark in its sixth argument is
-//! not carried out, but handed to a thread that answers with an error of its own. A filter of the box
-//! that refuses the call goes before that. So every call can be tried, also those that would end the
-//! machine, and the answer does not depend on the kernel's version.
+//! The probe adds another filter to a child process. A call with a mark in its sixth argument is
+//! not executed; a thread answers it with a special error instead. If a filter of the box refuses
+//! the call, that filter takes precedence. So every call can be tried, including those that would
+//! halt the machine, and the result does not depend on the kernel's version.
 
 use crate::{Report, errno, in_child};
 use std::{
@@ -13,23 +13,23 @@ use std::{
     sync::atomic::{AtomicI32, Ordering},
 };
 
-/// Stands in the sixth argument of a call that must not be carried out.
+/// The sixth argument of a call that must not be executed.
 const MARK: u32 = 0x5EED_5EED;
 
-/// The error with which the thread answers: the kernel has none of this number.
+/// The error that the thread returns. The kernel does not use this number.
 const PASSED: i32 = 3_000;
 
-/// Where the kernel tells the thread of calls; 0 until there is one.
+/// The descriptor on which the kernel notifies the thread of calls; 0 if there is none yet.
 static LISTENER: AtomicI32 = AtomicI32::new(0);
 
-/// Numbers and names of the calls.
+/// Numbers and names of system calls.
 #[cfg(target_arch = "x86_64")]
 const CALLS: &str = include_str!("calls-x86_64.txt");
 #[cfg(not(target_arch = "x86_64"))]
 const CALLS: &str = "";
 /// The last number of the list.
 const NAMED_MAX: i64 = 469;
-/// What is not named yet is tried up to here.
+/// Unnamed calls are tried up to this number.
 const NUMBERS_MAX: i64 = 480;
 
 const FAMILIES: &[(i32, &str)] = &[
@@ -69,7 +69,7 @@ pub fn survey(report: &mut Report) {
     other_abi(report);
 }
 
-/// One call that depends on its arguments.
+/// A call whose result depends on its arguments.
 struct Variant {
     name: String,
     number: libc::c_long,
@@ -95,7 +95,7 @@ fn variants() -> Vec<Variant> {
         ("CLONE_NEWTIME", 0x80),
     ] {
         let flag = u64::from(flag.unsigned_abs());
-        // To `clone` the last one is a part of the number of a signal.
+        // For `clone`, this flag is part of a signal number.
         if name != "CLONE_NEWTIME" {
             all.push(variant(&format!("clone({name})"), libc::SYS_clone, &[flag]));
         }
@@ -167,7 +167,7 @@ fn sockets() -> Vec<Variant> {
     all
 }
 
-/// The report of a child that is under the mark's filter.
+/// The report of a child process that is under the filter.
 fn in_filtered_child() -> String {
     let mut ends = [0; 2];
     // SAFETY: two descriptors are written to an array of two.
@@ -190,12 +190,13 @@ fn in_filtered_child() -> String {
         for it in sockets() {
             add(&mut text, "may", &it);
         }
-        // SAFETY: the bytes are ours, and fit: the other end is read when this child is gone.
+        // SAFETY: the bytes are ours, and they fit into the pipe, whose other end is read after the
+        // child exits.
         let written =
             unsafe { libc::write(ends[1], text.as_ptr().cast::<libc::c_void>(), text.len()) };
         u8::from(usize::try_from(written) != Ok(text.len()))
     });
-    // SAFETY: both are open and ours alone.
+    // SAFETY: both are open and owned only by us.
     let (mut read, write) = unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) };
     drop(write);
     let mut text = String::new();
@@ -206,14 +207,14 @@ fn in_filtered_child() -> String {
 fn name_of(number: i64) -> Option<String> {
     let mut named = CALLS.lines().filter_map(|it| it.split_once(' '));
     let known = named.find(|it| it.0.parse() == Ok(number)).map(|it| it.1.to_owned());
-    // What is newer than the list.
+    // Calls that are newer than the list.
     known.or_else(|| (number > NAMED_MAX).then(|| format!("number {number}")))
 }
 
-/// Any other answer is that of a filter of the box, which refuses the call.
+/// Any other result comes from a filter of the box, which refuses the call.
 fn add(text: &mut String, class: &str, it: &Variant) {
     let [first, second, third, fourth, fifth] = it.arguments;
-    // SAFETY: the filter stops the call before the kernel looks at its arguments.
+    // SAFETY: the filter stops the call before the kernel reads its arguments.
     let result =
         unsafe { libc::syscall(it.number, first, second, third, fourth, fifth, u64::from(MARK)) };
     match (result, errno()) {
@@ -235,7 +236,7 @@ fn set_filter() -> bool {
         instruction(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: 4, filter: program.as_mut_ptr() };
-    // SAFETY: the program lives until the call returns, and holds for this thread alone.
+    // SAFETY: the program lives until the call returns, and applies to this thread only.
     let listener = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::syscall(
@@ -249,7 +250,7 @@ fn set_filter() -> bool {
     listener > 0
 }
 
-/// What the kernel says of a call, and what it is answered.
+/// The kernel's notification of a call, and the response.
 #[repr(C)]
 #[derive(Default)]
 struct Notice {
@@ -271,42 +272,42 @@ fn answer() {
     loop {
         let listener = LISTENER.load(Ordering::SeqCst);
         if listener == 0 {
-            // SAFETY: it waits for nothing but the time.
+            // SAFETY: this only waits for the timeout.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 1) };
             continue;
         }
         let mut notice = Notice::default();
-        // SAFETY: the kernel writes as much as the notice has.
+        // SAFETY: the kernel writes no more than the size of the notice.
         if unsafe { libc::ioctl(listener, RECEIVE, &raw mut notice) } == 0 {
             let answer = Answer { id: notice.id, value: 0, error: -PASSED, flags: 0 };
-            // SAFETY: the kernel reads as much as the answer has.
+            // SAFETY: the kernel reads no more than the size of the answer.
             unsafe { libc::ioctl(listener, SEND, &raw const answer) };
         }
     }
 }
 
-/// Those that are really made: what passes the filter may still be missing in the kernel.
+/// Creates the sockets, because one that passes the filter may not be supported by the kernel.
 fn existing_sockets(report: &mut Report) {
     for (family, family_name) in FAMILIES {
         for (kind, kind_name) in KINDS {
-            // SAFETY: the call takes no memory of ours; what it makes is closed.
+            // SAFETY: the call uses none of our memory, and the new socket is closed.
             let made = unsafe { libc::socket(*family, *kind, 0) };
             if made >= 0 {
                 report.add(format_args!("socket {family_name} {kind_name}"));
-                // SAFETY: it was just made.
+                // SAFETY: it was just created.
                 unsafe { libc::close(made) };
             }
         }
     }
 }
 
-/// The calls of 32-bit programs have other numbers.
+/// System calls of 32-bit programs have different numbers.
 fn other_abi(report: &mut Report) {
     #[cfg(target_arch = "x86_64")]
     {
         let ended = in_child(|| {
             let mut answer = 20_u64;
-            // SAFETY: asks for the number of the process, and changes nothing else.
+            // SAFETY: this returns the process id and changes nothing else.
             unsafe {
                 std::arch::asm!(
                     "int 0x80",

@@ -1,13 +1,13 @@
-//! The probe of the survey: runs in a box and writes down what a program there can reach.
+//! The probe of the survey: runs in a box and reports what a program there can reach.
 //!
 //! ```text
 //! probe KIND:  ready ─► waits for orders ─► tries everything ─► report ─► waits to be let go
 //! ```
 //!
-//! Notes are exchanged as files in its working directory, because nothing else leads out of every
-//! kind of box. It changes nothing that lasts: files are opened and not written, folders made in a
-//! writable place are removed, calls of the kernel are stopped before they are carried out. What
-//! has to be in place outside (`hold`) is prepared by the same program.
+//! Notes are exchanged as files in its working directory, because this is the only way out of every
+//! kind of box. The probe makes no lasting changes: files are opened but not written, folders that
+//! it creates are removed, and system calls are stopped before they are executed. The same program
+//! also prepares what is needed outside the box (`hold`).
 #![expect(unsafe_code, reason = "it tries calls of the kernel that have no safe form")]
 
 mod notes;
@@ -56,7 +56,7 @@ fn survey(kind: &str) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut report = Report::default();
-    // First what later steps would change.
+    // Properties that later steps would change come first.
     own::survey(&mut report);
     processes::survey(&orders, &mut report);
     kernel::survey(&mut report);
@@ -71,7 +71,7 @@ fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Its name, as far as anything here depends on it.
+/// The name of an error, if the report depends on it.
 fn error_name(number: i32) -> String {
     match number {
         libc::EPERM => "EPERM".into(),
@@ -83,18 +83,18 @@ fn error_name(number: i32) -> String {
     }
 }
 
-/// What `work` returns in a child of its own: what it does to itself is gone with it. Nothing where
-/// it was ended by this signal.
+/// Runs `work` in a child process, so that its effects on the process end with it. The error is the
+/// signal that killed the child.
 fn in_child(work: impl FnOnce() -> u8) -> Result<u8, i32> {
-    // SAFETY: there is one thread, so the child may do whatever we may.
+    // SAFETY: there is only one thread, so the child may do anything that we may.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let code = work();
-        // SAFETY: ends the child at once, without anything of the parent's.
+        // SAFETY: exits immediately, without running the parent's cleanup.
         unsafe { libc::_exit(i32::from(code)) }
     }
     let mut status = 0;
-    // SAFETY: the child is ours, and the status is written to a variable of ours.
+    // SAFETY: the child is ours, and the status is written to our variable.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     if libc::WIFEXITED(status) {
         Ok(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX))

@@ -1,4 +1,4 @@
-//! Files by which the probe and the survey outside speak to each other.
+//! Files through which the probe and the survey outside exchange messages.
 
 use std::{
     env, fs,
@@ -6,28 +6,29 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The folder of the notes, in the first of these places that can be written.
+/// The name of the note folder, which is created in the first writable of these places.
 const FOLDER: &str = "survey-notes";
 const PLACES: &[&str] = &[".git", ".", "core"];
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub struct Notes(PathBuf);
 
-/// What the survey knows and the probe cannot find out.
+/// Facts that only the survey knows.
 #[derive(Default)]
 pub struct Orders {
-    /// This kind of box has been looked at.
+    /// Whether this kind of box has already been surveyed.
     pub is_skipped: bool,
     /// Paths that exist outside.
     pub paths: Vec<PathBuf>,
-    /// Each with its kind: `stream`, `dgram`, `abstract-stream`, `abstract-dgram`, `tcp` or `udp`.
+    /// Pairs of kind and address. The kinds are `stream`, `dgram`, `abstract-stream`,
+    /// `abstract-dgram`, `tcp` and `udp`.
     pub sockets: Vec<(String, String)>,
-    /// Processes outside, with a name for each.
+    /// Processes outside, each with a name.
     pub processes: Vec<(i32, String)>,
 }
 
 impl Notes {
-    /// Says that a probe is here, and waits until the survey has answered.
+    /// Announces the probe and waits for the response of the survey.
     pub fn begin(kind: &str) -> Option<Self> {
         let here = env::current_dir().ok()?;
         let folders = PLACES.iter().map(|it| here.join(it).join(FOLDER));
@@ -57,7 +58,7 @@ impl Notes {
         orders
     }
 
-    /// Hands the report over, and stays until the survey has looked at this process from outside.
+    /// Writes the report and waits until the survey has inspected this process from outside.
     pub fn finish(&self, report: &[String]) {
         self.write("report", &(report.join("\n") + "\n"));
         self.wait_for("done");
@@ -79,7 +80,7 @@ impl Notes {
             if Instant::now() >= deadline {
                 return false;
             }
-            // SAFETY: it waits for nothing but the time.
+            // SAFETY: this only waits for the timeout.
             unsafe { libc::poll(std::ptr::null_mut(), 0, 10) };
         }
         true

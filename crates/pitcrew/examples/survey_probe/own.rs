@@ -1,4 +1,4 @@
-//! What this process is and was given: ids, capabilities, name spaces, limits, descriptors, keys.
+//! Properties of this process: ids, capabilities, namespaces, limits, descriptors, keys.
 
 use crate::{Report, errno, error_name, in_child};
 use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt};
@@ -35,7 +35,7 @@ pub fn survey(report: &mut Report) {
         report.add(format_args!("namespace {name} {}", at.display()));
     }
     limits(report);
-    // SAFETY: the call takes no memory of ours.
+    // SAFETY: the call uses none of our memory.
     let is_dumpable = unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
     report.add(format_args!("own dumpable {is_dumpable}"));
     let names: BTreeSet<String> =
@@ -62,17 +62,17 @@ fn limits(report: &mut Report) {
     }
 }
 
-/// What was open when this program began.
+/// The descriptors that were open when this program started.
 fn descriptors(report: &mut Report) {
     for number in 0..1_024 {
         let path = format!("/proc/self/fd/{number}");
         let Ok(target) = fs::read_link(&path) else { continue };
         let target = target.display().to_string();
-        // Of the folder that lists them.
+        // The descriptor of the folder that lists them.
         if target.ends_with("/fd") {
             continue;
         }
-        // SAFETY: the call takes no memory of ours.
+        // SAFETY: the call uses none of our memory.
         let flags = unsafe { libc::fcntl(number, libc::F_GETFL) };
         let mode = match flags & libc::O_ACCMODE {
             _ if flags & libc::O_PATH != 0 => "path",
@@ -80,24 +80,24 @@ fn descriptors(report: &mut Report) {
             libc::O_WRONLY => "write",
             _ => "read-write",
         };
-        // Sockets and pipes have numbers.
+        // The names of sockets and pipes contain numbers.
         let kind = match target.split_once(":[") {
             Some((kind, _)) => kind.to_owned(),
             None => target,
         };
-        // A file may be one that another could reach by the same descriptor.
+        // Another process could reach a deleted file through the same descriptor.
         let is_linked = fs::metadata(&path).is_ok_and(|it| it.is_file() && it.nlink() == 0);
         let more = if is_linked { " (no name)" } else { "" };
         report.add(format_args!("descriptor {number} {mode} {kind}{more}"));
     }
 }
 
-/// Whether the keyrings of the session and of the user can be looked at.
+/// Whether the keyrings of the session and the user can be read.
 fn keys(report: &mut Report) {
     const DESCRIBE: libc::c_long = 6;
     for (name, ring) in [("session", -3_i64), ("user", -4), ("user-session", -5)] {
         let mut text = [0_u8; 256];
-        // SAFETY: the kernel writes no more than the length into memory of ours.
+        // SAFETY: the kernel writes no more than the given length into our memory.
         let length = unsafe {
             libc::syscall(libc::SYS_keyctl, DESCRIBE, ring, text.as_mut_ptr(), text.len())
         };
@@ -119,7 +119,7 @@ fn keys(report: &mut Report) {
     }
 }
 
-/// Whether there is a terminal that words could be typed into.
+/// Whether there is a terminal into which input could be injected.
 fn terminal(report: &mut Report) {
     let opened = in_child(|| {
         // SAFETY: the path ends with a zero.

@@ -1,6 +1,7 @@
-//! Which files and folders can be read, written and executed, beneath `/`, `/proc` and `/sys`.
+//! Finds the files and folders that can be read, written and executed below `/`, `/proc` and
+//! `/sys`.
 //!
-//! Below a path with the same rights nothing is reported, so what is uniform is one line.
+//! Paths with the same rights as their folder are not reported, so a uniform tree is one line.
 
 use crate::{
     Report,
@@ -20,13 +21,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Entries that are looked at, at most.
+/// The maximum number of entries to inspect.
 const ENTRIES_MAX: usize = 200_000;
-/// Not to be opened: opening starts something, or never returns.
+/// Not opened, because opening has side effects or blocks.
 const NEVER_OPENED: &[&str] = &["watchdog", "rtc", "st", "nst", "kmsg"];
-/// Others have lines of their own for these.
+/// Reported on separate lines.
 const APART: &[&str] = &["/proc", "/sys"];
-/// What belongs to the system: whether it can be read is asked once.
+/// System folders, for which the read access is checked once.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -99,7 +100,7 @@ fn walk(starts: Vec<PathBuf>, found: &mut BTreeMap<PathBuf, Rights>, report: &mu
             let entries = fs::read_dir(&path);
             let read = entries.is_ok();
             found.insert(path.clone(), Rights { read, write: can_fill(&path) });
-            // Of what is fixed and starts nothing as another user no file needs to be looked at.
+            // System files on a read-only, nosuid file system need not be inspected.
             let is_plain = is_system(&path)
                 && has_flag(&path, libc::ST_RDONLY)
                 && has_flag(&path, libc::ST_NOSUID);
@@ -139,7 +140,7 @@ fn file_rights(path: &Path, kind: fs::FileType) -> Rights {
     if (kind.is_char_device() || kind.is_block_device()) && NEVER_OPENED.iter().any(is_dangerous) {
         return Rights::default();
     }
-    // What a system's folder says holds for its files.
+    // The rights of a system folder apply to its files.
     if kind.is_file() && is_system(path) {
         return Rights { read: true, write: false };
     }
@@ -154,7 +155,7 @@ fn opens(path: &Path, write: bool) -> bool {
     options.open(path).is_ok()
 }
 
-/// Whether something new can be made in a folder.
+/// Whether an entry can be created in a folder.
 fn can_fill(path: &Path) -> bool {
     if has_flag(path, libc::ST_RDONLY) {
         return false;
@@ -168,7 +169,7 @@ fn has_flag(path: &Path, flag: libc::c_ulong) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: all fields are numbers.
     let mut data: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero, and the answer is written to a variable of ours.
+    // SAFETY: the path ends with a zero, and the result is written to our variable.
     let asked = unsafe { libc::statvfs(path.as_ptr(), &raw mut data) };
     asked == 0 && data.f_flag & flag != 0
 }
@@ -177,7 +178,7 @@ fn is_nosuid(path: &Path) -> bool {
     has_flag(path, libc::ST_NOSUID)
 }
 
-/// Whether a program that is made in a folder can be run.
+/// Whether a program created in a folder can be executed.
 fn runs_what_is_made(folder: &Path) -> bool {
     let program = folder.join(".survey-program");
     let made = File::options().write(true).create_new(true).mode(0o755).open(&program);
@@ -185,7 +186,7 @@ fn runs_what_is_made(folder: &Path) -> bool {
     let Ok(path) = CString::new(program.as_os_str().as_bytes()) else { return false };
     let arguments = [path.as_ptr(), std::ptr::null()];
     let ended = in_child(|| {
-        // SAFETY: the lists end with a null pointer, and live until the child is another program.
+        // SAFETY: the lists end with a null pointer and live until the child is replaced.
         unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), arguments[1..].as_ptr()) };
         0
     });
@@ -193,7 +194,7 @@ fn runs_what_is_made(folder: &Path) -> bool {
     is_made && ended == Ok(7)
 }
 
-/// What of the kernel's own files can be opened. Nothing is read or written.
+/// Finds the kernel's files that can be opened. Nothing is read or written.
 fn walk_kernel(starts: Vec<PathBuf>, found: &mut BTreeMap<PathBuf, Rights>) {
     let (mut queue, mut seen_count) = (VecDeque::from(starts), 0);
     while let Some(path) = queue.pop_front() {
@@ -220,7 +221,7 @@ fn walk_kernel(starts: Vec<PathBuf>, found: &mut BTreeMap<PathBuf, Rights>) {
             }
         }
     }
-    // Links lead there.
+    // These are the targets of links.
     for own in ["/proc/self", "/proc/self/net"] {
         if !found.contains_key(Path::new(own)) && starts_here(own, found) {
             let below = fs::read_dir(own).into_iter().flatten().flatten().map(|it| it.path());
@@ -247,7 +248,7 @@ fn shown(rights: Rights) -> &'static str {
     }
 }
 
-/// What differs from the folder above, and those that are always named.
+/// Adds entries that differ from their parent folder, and those that are always reported.
 fn add_lines(
     found: &BTreeMap<PathBuf, Rights>,
     named: &BTreeSet<PathBuf>,

@@ -1,4 +1,4 @@
-//! Which processes can be seen from here, and what can be done to each.
+//! Finds the visible processes, and what can be done to each of them.
 
 use crate::{Report, errno, in_child, notes::Orders, own::field};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     io::{self, Read},
 };
 
-/// What of a process can be opened or followed.
+/// The files of a process that can be opened or followed.
 const FILES: &[&str] = &["environ", "maps", "mem", "auxv", "stack", "syscall"];
 const LINKS: &[&str] = &["root", "cwd", "exe", "ns/mnt"];
 
@@ -16,7 +16,7 @@ pub fn survey(orders: &Orders, report: &mut Report) {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let ancestors = confined_ancestors();
     for pid in pids() {
-        // What it may do to itself is among the files of `/proc`.
+        // The files of `/proc` already show what the probe may do to itself.
         if pid == own {
             continue;
         }
@@ -28,7 +28,7 @@ pub fn survey(orders: &Orders, report: &mut Report) {
             report.add(format_args!("process {name}: {ability}"));
         }
     }
-    // One whose number is known and which cannot be seen might still be reached.
+    // A process with a known id may be reachable although it is not visible.
     for (pid, name) in &orders.processes {
         if !fs::exists(format!("/proc/{pid}")).is_ok_and(|it| it) {
             let traced = can_trace(*pid).then(|| "it can be traced".to_owned());
@@ -59,7 +59,7 @@ fn name(pid: i32, orders: &Orders, own: &BTreeSet<i32>) -> String {
     if pid == 1 { format!("first ({comm})") } else { format!("its own ({comm})") }
 }
 
-/// This process and those above it that are confined as it is.
+/// This process and its ancestors with the same confinement.
 fn confined_ancestors() -> BTreeSet<i32> {
     let mut own = BTreeSet::new();
     let mut pid = i32::try_from(std::process::id()).unwrap_or(0);
@@ -74,16 +74,16 @@ fn confined_ancestors() -> BTreeSet<i32> {
 
 fn parent(pid: i32) -> Option<i32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    // Whoever confines it is not confined itself.
+    // The process that sets up the confinement is not confined itself.
     let is_confined = field(&status, "NoNewPrivs") == "1";
     is_confined.then(|| field(&status, "PPid").parse().ok()).flatten()
 }
 
-/// A box has processes of its own: the first one is bubblewrap.
+/// Whether the processes of the machine are visible. In a box, the first process is bubblewrap.
 fn is_shared_pid_space() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let pids = field(&status, "NSpid");
-    // A thread of the kernel is in no box.
+    // Kernel threads are never in a box.
     !pids.contains(' ') && fs::read_to_string("/proc/2/comm").is_ok_and(|it| it == "kthreadd\n")
 }
 
@@ -98,7 +98,7 @@ fn abilities(pid: i32) -> Vec<String> {
     }
     for name in FILES {
         let read = fs::File::open(path(name)).and_then(|mut it| it.read(&mut [0]));
-        // Nothing of the memory is at its beginning, and the kernel says so only to who may read it.
+        // Nothing is mapped at the start, and only a process that may read gets this error.
         let is_read = |error: &io::Error| *name == "mem" && error.raw_os_error() == Some(libc::EIO);
         if read.as_ref().map_or_else(is_read, |_| true) {
             all.push(format!("its {name} can be read"));
@@ -122,7 +122,7 @@ fn abilities(pid: i32) -> Vec<String> {
     all
 }
 
-/// What calls of the kernel can do to it. None of them changes anything.
+/// Checks which system calls a process permits. None of them changes anything.
 fn touch(pid: i32) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |is_possible: bool, what: &str| {
@@ -130,16 +130,17 @@ fn touch(pid: i32) -> Vec<String> {
             all.push(what.to_owned());
         }
     };
-    // SAFETY: signal 0 is none.
+    // SAFETY: signal 0 only checks permission.
     add(unsafe { libc::kill(pid, 0) } == 0, "it can be signalled");
     add(can_read_memory(pid), "its memory can be read by a call");
     // SAFETY: opens a descriptor or fails.
     let handle = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if handle >= 0 {
-        // SAFETY: asks for a descriptor that is not there, which the kernel says after it has judged.
+        // SAFETY: requests a descriptor that does not exist, which the kernel reports after
+        // checking permission.
         let got = unsafe { libc::syscall(libc::SYS_pidfd_getfd, handle, 1_000_000, 0) };
         add(got >= 0 || errno() == libc::EBADF, "its descriptors can be taken");
-        // SAFETY: signal 0 is none.
+        // SAFETY: signal 0 only checks permission.
         let sent = unsafe {
             libc::syscall(libc::SYS_pidfd_send_signal, handle, 0, std::ptr::null::<u8>(), 0)
         };
@@ -148,13 +149,13 @@ fn touch(pid: i32) -> Vec<String> {
         unsafe { libc::close(i32::try_from(handle).unwrap_or(-1)) };
     }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: one limit is written to a variable of ours, and set to what it is.
+    // SAFETY: one limit is written to our variable and set to its current value.
     let is_limited = unsafe {
         libc::prlimit(pid, libc::RLIMIT_CORE, std::ptr::null(), &raw mut limit) == 0
             && libc::prlimit(pid, libc::RLIMIT_CORE, &raw const limit, std::ptr::null_mut()) == 0
     };
     add(is_limited, "its limits can be changed");
-    // SAFETY: the priority is set to what it is.
+    // SAFETY: the priority is set to its current value.
     let is_slowed = unsafe {
         let who = pid.unsigned_abs();
         let priority = libc::getpriority(libc::PRIO_PROCESS, who);
@@ -165,9 +166,9 @@ fn touch(pid: i32) -> Vec<String> {
 }
 
 fn can_trace(pid: i32) -> bool {
-    // The tracer goes on at once, and what it traced goes on without it.
+    // The tracer exits at once, and the traced process continues without it.
     in_child(|| {
-        // SAFETY: touches no memory of ours.
+        // SAFETY: accesses none of our memory.
         let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) };
         u8::from(seized == 0)
     }) == Ok(1)
@@ -177,7 +178,7 @@ fn can_read_memory(pid: i32) -> bool {
     let mut byte = [0_u8];
     let ours = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let theirs = libc::iovec { iov_base: std::ptr::without_provenance_mut(8), iov_len: 1 };
-    // SAFETY: one byte is written to memory of ours, if any.
+    // SAFETY: at most one byte is written to our memory.
     let read = unsafe { libc::process_vm_readv(pid, &raw const ours, 1, &raw const theirs, 1, 0) };
     read >= 0 || errno() == libc::EFAULT
 }

@@ -1,8 +1,8 @@
 //! Tries agents one after the other and prints what works, as a document.
 //!
-//! Results are stored, and `--table` prints the document from all stored results. `cargo xtask agents`
-//! builds the binary and runs this. Each trial is a process with a time limit, without a network if
-//! possible.
+//! Results are stored, and `--table` prints the document from all stored results.
+//! `cargo xtask agents` builds the binary and runs this. Each trial is a process with a time limit,
+//! without a network if possible.
 
 mod trial;
 mod kept;

@@ -16,8 +16,8 @@ const TRIAL_TIME_MAX: Duration = Duration::from_mins(10);
 /// The time limit of a step.
 const STEP_TIME_MAX: Duration = Duration::from_secs(150);
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(90);
-/// Where trials keep their files. Not below `/tmp`, which the sandbox of Codex hides together with its
-/// home.
+/// Where trials keep their files. Not below `/tmp`, which the sandbox of Codex hides together with
+/// its home.
 const KEPT: &str = "/var/tmp";
 
 #[derive(Clone, Copy)]

@@ -23,8 +23,8 @@ pub fn versions(backends: &[BackendStatus]) -> BTreeMap<String, String> {
     })
 }
 
-/// The version in the program's npm package. Without a package, or if `version_args` is set, the program
-/// is asked.
+/// The version in the program's npm package. Without a package, or if `version_args` is set, the
+/// program is asked.
 fn version(backend: &BackendSettings, found: &FoundProgram) -> Option<String> {
     match &backend.version_args {
         Some(arguments) if arguments.is_empty() => None,

@@ -18,8 +18,8 @@ pub async fn run(orders: bool, script: Option<PathBuf>) -> CommandResult {
     Ok(if ended == ExitCode::SUCCESS { Exit::Success } else { Exit::Failure })
 }
 
-/// The model in the user's settings or environment. Settings of the repository are not read, because
-/// other people and agents write to it.
+/// The model in the user's settings or environment. Settings of the repository are not read,
+/// because other people and agents write to it.
 fn model() -> Result<Option<ModelSetup>, Report> {
     let environment = user_environment();
     let files = match user_dirs() {

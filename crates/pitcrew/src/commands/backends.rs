@@ -175,7 +175,7 @@ fn show_one(
         output.line(&line)?;
     }
     output.line("")?;
-    // Some values are long, so the origin has no column of its own.
+    // Some values are long, so the origin has no separate column.
     let mut table = Table::new(&[Align::Left, Align::Left]);
     for (key, value) in it.backend.shown() {
         let origin = output.out.dim(&format!("# {}", printable(&origin(key))));

@@ -105,8 +105,8 @@ enum RemovalResult {
     Kept(String),
 }
 
-/// Waits until every checkout has been removed or kept, so that the result has an entry for each; then,
-/// within the time limit, until the vault is tidy.
+/// Waits until every checkout has been removed or kept, so that the result has an entry for each;
+/// then, within the time limit, until the vault is tidy.
 async fn wait(
     client: &Client,
     removable: &[RemovableCheckout],

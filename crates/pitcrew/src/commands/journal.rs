@@ -10,8 +10,8 @@ use pitcrew_model::{Entry, Seq};
 use pitcrew_runtime::Redactor;
 use serde_json::Value;
 
-/// Passes every entry after `after` to `take`, up to the end of the journal. Entries of unknown types
-/// are skipped.
+/// Passes every entry after `after` to `take`, up to the end of the journal. Entries of unknown
+/// types are skipped.
 pub async fn entries(
     client: &Client,
     mut after: Seq,

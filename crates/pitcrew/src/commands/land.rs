@@ -95,7 +95,7 @@ fn history(args: &HistoryArgs) -> Option<History> {
 enum ResultFormat {
     Text,
     Json,
-    /// Not at all: the events were printed.
+    /// Nothing, because the events were printed.
     Events,
 }
 

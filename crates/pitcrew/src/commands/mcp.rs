@@ -1,5 +1,5 @@
-//! Serves the tools over MCP, to a worker or to the user's own agent: on standard input and output, or
-//! over HTTP on the loopback.
+//! Serves the tools over MCP, to a worker or to the user's own agent: on standard input and output,
+//! or over HTTP on the loopback.
 
 use super::{
     CommandResult,

@@ -120,7 +120,7 @@ pub fn warn_uncapped(place: &str, spec: &PlanSpec, settings: &Settings, output: 
     }
 }
 
-/// What is needed to read a plan file.
+/// The context that is needed to read a plan file.
 #[derive(Default)]
 struct PlanContext {
     settings: Settings,

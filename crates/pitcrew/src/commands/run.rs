@@ -141,7 +141,8 @@ fn print_default_agent(spec: &PlanSpec, default_agent: &DefaultAgent, output: Ou
     }
 }
 
-/// Lists the provider limits that the plan waits for from the start, because no event will show them.
+/// Lists the provider limits that the plan waits for from the start, because no event will show
+/// them.
 fn limits(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
     let wanted = |name: &str| spec.tasks.iter().any(|it| it.vendor() == Some(name));
     let limits = board.held.iter().filter(|it| wanted(it.0));

@@ -18,8 +18,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{sync::Arc, time::Duration};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The limit of open files, if the system allows it. Not higher, because programs inherit it and some
-/// close every number up to it.
+/// The limit of open files, if the system allows it. Not higher, because programs inherit it and
+/// some close every number up to it.
 const FILES_MAX: u64 = 8_192;
 
 pub fn run(args: &ServeArgs) -> CommandResult {
@@ -106,8 +106,8 @@ fn allow_files() {
     }
 }
 
-/// The exit code tells the client whether another orchestrator holds the journal, so that it can try
-/// again.
+/// The exit code tells the client whether another orchestrator holds the journal, so that it can
+/// try again.
 fn not_started(error: &StartError) -> Report {
     let locked = matches!(&error.kind, StartErrorKind::Journal(it)
         if matches!(it.kind, OpenErrorKind::Locked { .. }));

@@ -20,10 +20,11 @@ use std::{
 };
 use unit::Unit;
 
-/// Where programs, settings and state are found. A user's systemd has its own idea of these.
+/// The variables that locate programs, settings and state. The user's systemd may have different
+/// values.
 const VARIABLES: &[&str] = &["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 
-/// Our own settings, which may hold a secret and are not written to a unit.
+/// The prefix of Pitcrew's settings. They may contain a secret and are not written to a unit.
 const OURS: &str = "PITCREW_";
 
 pub fn run(command: ServiceCommands, output: Output) -> CommandResult {
@@ -82,7 +83,7 @@ impl Service {
         Ok(Exit::Success)
     }
 
-    /// What else is needed for a plan to continue after a reboot.
+    /// Explains what else is needed for a plan to continue after a reboot.
     fn explain(&self, output: Output) {
         if linger().as_deref() != Some("yes") {
             output.note(
@@ -186,7 +187,7 @@ impl Service {
         }
     }
 
-    /// The word that systemd has for it.
+    /// Returns systemd's word for the state, such as `enabled`.
     fn state(&self, question: &str) -> Option<String> {
         first_word(&ask("systemctl", &["--user", question, &self.name]).ok()?)
     }
@@ -197,7 +198,7 @@ impl Service {
     }
 }
 
-/// Whether systemd starts the user's units at boot, as it says itself.
+/// Returns systemd's setting that starts the user's units at boot.
 fn linger() -> Option<String> {
     let user = rustix::process::getuid().as_raw().to_string();
     first_word(&ask("loginctl", &["show-user", &user, "--property=Linger", "--value"]).ok()?)
@@ -213,7 +214,7 @@ fn first_word(answer: &Finished) -> Option<String> {
     text.split_whitespace().next().map(str::to_owned)
 }
 
-/// Whole or not at all.
+/// Writes the file atomically.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     let new = path.with_extension("new");

@@ -1,5 +1,5 @@
-//! Sends tool calls to the orchestrator: for a worker as its environment says, for the user's own agent
-//! through the repository it runs in.
+//! Sends tool calls to the orchestrator: for a worker as its environment says, for the user's own
+//! agent through the repository it runs in.
 
 use crate::{
     client::{CallError, Client, HttpResponse, call, workspace_token},
@@ -29,8 +29,8 @@ pub struct ToolClient {
 }
 
 enum Caller {
-    /// Never starts an orchestrator. If none is running, it waits for as long as the agent itself is
-    /// kept alive without one.
+    /// Never starts an orchestrator. If none is running, it waits for as long as the agent itself
+    /// is kept alive without one.
     Worker,
     /// Starts an orchestrator if necessary, like any command.
     Client(Box<Workspace>),
@@ -82,8 +82,8 @@ impl ToolClient {
         }
     }
 
-    /// The tools that the caller may use. If the orchestrator does not answer, all tools of that kind of
-    /// caller; a forbidden call is refused later.
+    /// The tools that the caller may use. If the orchestrator does not answer, all tools of that
+    /// kind of caller; a forbidden call is refused later.
     pub async fn visible(&self) -> Vec<&'static ToolInfo> {
         let asked = call(&self.socket, &self.token, Method::GET, paths::TOOLS, Vec::new()).await;
         let names: Option<ToolNames> =
@@ -106,8 +106,8 @@ impl ToolClient {
 
     /// Calls a tool. A failure is an answer too, because the caller is a model.
     ///
-    /// If the answer is lost, the call is sent again with the same nonce and executed once. A pending
-    /// call is polled with its nonce.
+    /// If the answer is lost, the call is sent again with the same nonce and executed once. A
+    /// pending call is polled with its nonce.
     pub async fn tool(&self, name: &str, arguments: &Value) -> ToolReply {
         let nonce = match nonce() {
             Ok(nonce) => nonce,

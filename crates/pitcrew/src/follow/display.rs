@@ -75,8 +75,8 @@ impl<'a> ProgressDisplay<'a> {
         }
     }
 
-    /// Fetches the board and shows pending events. Returns false if the orchestrator does not answer.
-    /// Never starts one: the stream reports whether it was stopped on purpose.
+    /// Fetches the board and shows pending events. Returns false if the orchestrator does not
+    /// answer. Never starts one: the stream reports whether it was stopped on purpose.
     pub async fn refresh(&mut self, person: &mut Person) -> bool {
         if self.format == OutputFormat::Json {
             return true;
@@ -98,7 +98,7 @@ impl<'a> ProgressDisplay<'a> {
         true
     }
 
-    /// Updates the live display with the agents' current activity, which is mostly not in events.
+    /// Updates the live display with the agents' current activity, most of which is not in events.
     pub async fn refresh_activity(&mut self) {
         let board = self.client.glance(self.query()).await;
         if let (Some(board), Some(snapshot)) = (board, &mut self.snapshot) {

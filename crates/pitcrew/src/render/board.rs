@@ -55,12 +55,14 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     lines.join("\n")
 }
 
-/// What the network policy refused to the checks of a plan, and the setting that allows it.
+/// The network access that the policy refused to the checks of a plan, and the setting that allows
+/// it.
 pub fn refused_checks(places: &[RefusedPlace]) -> impl Iterator<Item = String> {
     places.iter().map(|it| format!("  the checks of the plan were refused access to {it}"))
 }
 
-/// What the network policy refused to the newest attempt of a task, and the setting that allows it.
+/// The network access that the policy refused to the newest attempt of a task, and the setting that
+/// allows it.
 fn refused_places(task: &TaskView) -> impl Iterator<Item = String> {
     let places = task.attempts.last().map(|it| it.refused_places.as_slice()).unwrap_or_default();
     places.iter().map(|it| format!("  {} was refused access to {it}", plain::line(&task.key)))
@@ -75,7 +77,7 @@ fn head(board: &BoardView, plan: &PlanView, style: Style) -> String {
     format!("{name}: {status}, {completed} of {total} completed, {}", duration(took))
 }
 
-/// Where the plan starts from, why it stopped, and whether it landed.
+/// The base of the plan, why it stopped, and whether it landed.
 fn about(plan: &PlanView) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(base) = &plan.base {
@@ -221,7 +223,7 @@ fn blocked(task: &TaskView) -> Option<String> {
     (!counts.is_empty()).then(|| format!("  {}: blocked {counts} outside its zone", task.name()))
 }
 
-/// What the task is waiting for, why it failed, or what its worker did last.
+/// The reason why the task is waiting or has failed, or the last action of its worker.
 fn note(board: &BoardView, task: &TaskView) -> String {
     if let Some(reason) = &task.reason {
         return plain::line(reason);

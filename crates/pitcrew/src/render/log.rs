@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Lines of one text that are shown before the rest is only counted.
 const LINES_SHOWN_MAX: usize = 200;
-/// The same for the output of a command, of which the end is shown.
+/// The maximum for the output of a command. Its last lines are shown.
 const OUTPUT_LINES_SHOWN_MAX: usize = 20;
 /// Characters of one line that are shown.
 const COLUMNS_SHOWN_MAX: usize = 2_000;

@@ -14,10 +14,10 @@ use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
 /// The width of the first word of a line, which is right-aligned.
 const VERB_WIDTH: usize = 11;
 
-/// Renders an event as a line. Returns `None` if the event is not worth a line or the live display shows
-/// it.
+/// Renders an event as a line. Returns `None` if the event is not worth a line or the live display
+/// shows it.
 ///
-/// `drawn`: there is a live display, which shows starts itself.
+/// If `drawn`, there is a live display that shows the starts of tasks.
 pub fn progress(
     line: &EventLine,
     board: &BoardView,

@@ -67,7 +67,7 @@ fn subtasks(task: &TaskSummary) -> String {
     }
 }
 
-/// What the network policy refused to a task, and the setting that allows it.
+/// The network access that the policy refused to a task, and the setting that allows it.
 fn refused_places(task: &TaskSummary) -> impl Iterator<Item = String> {
     task.refused_places
         .iter()

@@ -45,8 +45,8 @@ pub fn queries(tally: &QueryTally) -> Option<String> {
     (!tally.is_empty()).then(|| format!("  {tally}"))
 }
 
-/// The caps that are used to four fifths or more, and the backends that a cost cap does not apply to.
-/// The backends of sub-tasks are not known before the run.
+/// The caps that are used to four fifths or more, and the backends that a cost cap does not apply
+/// to. The backends of sub-tasks are not known before the run.
 pub fn caps<'a>(
     caps: impl IntoIterator<Item = &'a Spending>,
     vendors: &BTreeMap<String, Usage>,

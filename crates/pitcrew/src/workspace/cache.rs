@@ -1,7 +1,7 @@
 //! Caches what git reported about a repository, for commands that need nothing else from git.
 //!
-//! An entry is valid as long as the location has the same fingerprint. The cache may be lost or damaged
-//! at any time; then git is run again.
+//! An entry is valid as long as the location has the same fingerprint. The cache may be lost or
+//! damaged at any time; then git is run again.
 
 use pitcrew_config::{Dirs, private_dir};
 use pitcrew_git::{Git, Place, Repository};
@@ -32,8 +32,8 @@ pub fn remember(user: &Dirs, place: &Place, repository: &Repository) {
     }
 }
 
-/// Replaces the file. If two processes write at the same time, one may lose its entry or write a damaged
-/// one.
+/// Replaces the file. If two processes write at the same time, one may lose its entry or write a
+/// damaged one.
 fn replace(path: &Path, text: &str) {
     let new = path.with_extension("new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, path)).ok();

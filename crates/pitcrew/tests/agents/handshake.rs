@@ -2,7 +2,7 @@
 
 use crate::support::with_crew;
 
-/// It is started as for a task, and its model is not called.
+/// The agent is started as for a task, and its model is not called.
 #[test]
 fn goose_handshake_calls_no_model() {
     with_crew("handshake::goose_handshake_calls_no_model", &["goose"], |crew| {

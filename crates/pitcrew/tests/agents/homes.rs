@@ -49,7 +49,7 @@ fn keeps_the_users_files(test: &str, agent: &str, files: &[(&str, &str)]) {
 #[test]
 fn claude_keeps_the_users_files() {
     let credential = r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-x","refreshToken":"sk-ant-ort01-x","expiresAt":4000000000000,"scopes":["user:inference"],"subscriptionType":"max"}}"#;
-    // Without a key it has to use the login.
+    // Without a key, Claude has to use the login.
     let no_key = "[backends.claude.env]\nANTHROPIC_API_KEY = \"\"\n";
     keeps_the_users_files(
         "homes::claude_keeps_the_users_files",

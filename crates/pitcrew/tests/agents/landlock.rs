@@ -8,8 +8,8 @@ use pitcrew_testkit::{
     skipped,
 };
 
-/// The plan of four tasks, confined by Landlock and seccomp alone. There, Codex cannot create its own
-/// sandbox and asks before it runs a command outside one.
+/// The plan of four tasks, confined by Landlock and seccomp alone. There, Codex cannot create its
+/// own sandbox and asks before it runs a command outside one.
 #[test]
 fn agents_of_three_vendors_work_without_a_box() {
     let test = "landlock::agents_of_three_vendors_work_without_a_box";

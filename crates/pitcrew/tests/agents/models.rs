@@ -31,7 +31,8 @@ fn asked(calls: &[(String, Value)]) -> Vec<&str> {
     calls.iter().filter(of_task).filter_map(|it| it.1["model"].as_str()).collect()
 }
 
-/// The task's `model` is the one that is called; an unknown name is refused with the available ones.
+/// The task's `model` is the one that is called; an unknown name is refused with the available
+/// ones.
 #[test]
 fn task_chooses_the_model_of_claude() {
     with_crew("models::task_chooses_the_model_of_claude", &["claude"], |crew| {

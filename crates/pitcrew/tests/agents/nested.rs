@@ -4,16 +4,16 @@ use pitcrew_model::{TaskStatus, Tier};
 use pitcrew_testkit::{PATIENCE, RealAgent, crew::Crew, skipped};
 use std::{fs, path::Path};
 
-/// Runs a task of this agent, which works and then tries something that only its own sandbox refuses: it
-/// may write to its checkout, but not to the git configuration.
+/// Runs a task of this agent, which works and then tries something that only its own sandbox
+/// refuses: it may write to its checkout, but not to the git configuration.
 fn works_in_a_nested_sandbox(test: &str, agent: &str, prepare: impl FnOnce(&Crew)) {
     let found = match RealAgent::find(agent) {
         Ok(found) => found,
         Err(reason) => return skipped(test, &reason),
     };
     pitcrew_testkit::offline(test, || {
-        // The home of one of them must not be in the system's folder for temporary files. Created first,
-        // because it is needed until the orchestrator has stopped.
+        // One of the agents does not work with a home in the system's folder for temporary files.
+        // Created first, because it is needed until the orchestrator has stopped.
         let state = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let mut crew = Crew::new(env!("CARGO_BIN_EXE_pitcrew"), &[found], PATIENCE);
         crew.sandbox.set("XDG_STATE_HOME", &state.path().display().to_string());
@@ -48,7 +48,7 @@ fn codex_sandbox_works_inside_a_box() {
     works_in_a_nested_sandbox(test, "codex", |_| {});
 }
 
-/// As root in a box no process can mount its own `/proc`; Claude has a setting for that.
+/// In a box, even root cannot mount `/proc`; Claude has a setting for that.
 #[test]
 fn claude_sandbox_works_inside_a_box() {
     let test = "nested::claude_sandbox_works_inside_a_box";

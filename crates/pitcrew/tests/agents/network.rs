@@ -18,7 +18,7 @@ fn agents_have_no_network() {
         let names: Vec<&str> =
             devices.lines().filter_map(|it| Some(it.split_once(':')?.0.trim())).collect();
         assert_eq!(names, ["lo"]);
-        // An address reserved for documentation: there is no host and no route to it.
+        // An address reserved for documentation, with no host and no route.
         let error = TcpStream::connect((Ipv4Addr::new(192, 0, 2, 1), 80)).expect_err("no way");
         assert_eq!(error.kind(), std::io::ErrorKind::NetworkUnreachable);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");

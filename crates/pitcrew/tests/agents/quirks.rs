@@ -24,10 +24,11 @@ checks = "grep -q new core/new.txt"
     ))
 }
 
-/// Claude refuses to run as root unless it is configured to be in a sandbox, and the tests run as root.
+/// Claude refuses to run as root unless it is configured to be in a sandbox, and the tests run as
+/// root.
 ///
-/// It may also defer MCP tools behind a search that its model does not use; then it completes with
-/// `pitcrew tool` in its shell.
+/// Claude may also defer MCP tools behind a search that its model does not use. Then it completes
+/// with `pitcrew tool` in its shell.
 #[test]
 fn claude_completes_as_root_with_deferred_tools() {
     let test = "quirks::claude_completes_as_root_with_deferred_tools";
@@ -73,8 +74,8 @@ fn goose_calls_its_model_only_for_the_work() {
     });
 }
 
-/// Its adapter would start a whole Claude at every start and every prompt, only to report who is logged
-/// in.
+/// Its adapter would start a whole Claude at every start and every prompt only to report which user
+/// is logged in.
 #[test]
 fn claude_is_not_started_to_report_the_login() {
     let test = "quirks::claude_is_not_started_to_report_the_login";
@@ -124,7 +125,7 @@ fn read_words(bytes: &[u8]) -> Vec<String> {
     bytes.split(|it| *it == 0).map(|it| String::from_utf8_lossy(it).into_owned()).collect()
 }
 
-/// A read-only sub-task cannot write to its checkout, and works all the same.
+/// A read-only sub-task cannot write to its checkout, and still works.
 #[test]
 fn goose_reads_in_a_read_only_checkout() {
     let test = "quirks::goose_reads_in_a_read_only_checkout";

@@ -4,9 +4,9 @@ use crate::support::with_crew;
 use pitcrew_model::TaskStatus;
 use pitcrew_testkit::crew::{Cast, four_tasks};
 
-/// S3-070: three kinds of agents on four tasks, with a permission that a person approves, a check that
-/// fails and is fixed, an edit outside the region that the gate refuses, a model error, a kill of the
-/// orchestrator in the middle of a turn that is not prompted twice, and a cancel.
+/// S3-070: three kinds of agents on four tasks, with a permission that a person approves, a check
+/// that fails and is fixed, an edit outside the region that the gate refuses, a model error, a kill
+/// of the orchestrator in the middle of a turn that is not prompted twice, and a cancel.
 #[test]
 fn agents_of_different_vendors_share_one_plan() {
     let test = "together::agents_of_different_vendors_share_one_plan";

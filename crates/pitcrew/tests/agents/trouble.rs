@@ -70,8 +70,8 @@ fn exhausted_quota_is_waited_for() {
     });
 }
 
-/// Asserts that the task is cancelled, even if the agent ignores it, and that nothing of the agent is
-/// left.
+/// Asserts that the task is cancelled, even if the agent ignores it, and that nothing of the agent
+/// is left.
 fn is_cancelled(test: &str, agent: &str) {
     with_crew(test, &[agent], |crew| {
         let plan = crew.sandbox.plan(&plan(agent, "@hold forever\n@complete far too late"));

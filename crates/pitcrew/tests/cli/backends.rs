@@ -14,8 +14,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_pitcrew");
 const KNOWN: &[&str] =
     &["claude", "codex", "copilot", "gemini", "goose", "opencode", "qwen", "vibe"];
 
-/// A machine without agents, even if this one has some: the programs of the known ones have other names
-/// here, such as `test-codex`.
+/// A machine without agents, even if this one has some: the known agents have different program
+/// names here, such as `test-codex`.
 fn machine() -> Sandbox {
     let sandbox = sandbox();
     for name in KNOWN {
@@ -216,7 +216,7 @@ fn plan_with_a_missing_agent_is_refused() {
     refused.notes("npm install -g @google/gemini-cli");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(board["plans"].as_array().map(Vec::len), Some(0), "{board}");
-    // It may be installed on another machine.
+    // The program may be installed on another machine.
     sandbox.pitcrew(&["plan", "check", &plan]).expect(0).notes("warning: task `a` needs `gemini`");
     let words = ["run", "--task", "use gemini: tidy up", "--yes"];
     sandbox.pitcrew(&words).expect(2).notes("the request needs `gemini`, which is not installed");
@@ -248,7 +248,7 @@ fn failed_backend_test_says_why_and_what_to_do() {
         .says("`test-gemini` was not found on your PATH")
         .says("npm install -g @google/gemini-cli");
     sandbox.pitcrew(&["backends", "test", "gemni"]).expect(2).notes("did you mean `gemini`?");
-    // It answers with the protocol's error for a missing login.
+    // The program answers with the protocol's error for a missing login.
     let asks = program(
         &sandbox,
         "asks.sh",
@@ -298,8 +298,8 @@ fn tool_command_accepts_any_spelling() {
     assert!(said.contains("by copilot_orchestratorCompleteTask"), "{said}");
 }
 
-/// Otherwise each agent would unpack it into its own home. It is shared, and none of them can write to
-/// it.
+/// Otherwise each agent would unpack it into its own home. It is shared, and none of them can write
+/// to it.
 #[test]
 fn unpacked_program_is_shared_by_its_agents() {
     let sandbox = machine();

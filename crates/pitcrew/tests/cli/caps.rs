@@ -31,8 +31,8 @@ Write down the port.
 """
 "#;
 
-/// S0-009: the worker waits with its work saved, and continues when a person grants more. The summary
-/// shows the usage of each backend, and zero for supervision.
+/// S0-009: the worker waits with its work saved, and continues when a person grants more. The
+/// summary shows the usage of each backend, and zero for supervision.
 #[test]
 fn plan_at_its_token_cap_waits_for_a_person() {
     let server = ModelServer::start();
@@ -79,8 +79,8 @@ fn denied_budget_ends_the_task_and_a_retry_asks_again() {
     await_task(&sandbox, "port", "completed");
 }
 
-/// A backend that reports its tokens but not its cost, as most do: the built-in agent, configured as a
-/// program.
+/// A backend that reports its tokens but not its cost, as most do: the built-in agent, configured
+/// as a program.
 fn scribe(sandbox: &Sandbox, prices: &str) {
     let backend = format!(
         "[backends.scribe]\ncommand = [{:?}, \"agent\"]\npass_env = [\"PITCREW_MODEL\", \"PITCREW_MODEL_ENDPOINT\", \"PITCREW_MODEL_KEY_ENV\", \"ANTHROPIC_API_KEY\"]\n",
@@ -197,8 +197,8 @@ fn task_waits_for_a_provider_limit() {
     await_task(&sandbox, "port", "completed");
 }
 
-/// After a kill during the wait, the same agent keeps waiting for the same limit, and continues in the
-/// same attempt when a person retries.
+/// After a kill during the wait, the same agent keeps waiting for the same limit, and continues in
+/// the same attempt when a person retries.
 #[test]
 fn provider_limit_survives_the_orchestrator() {
     let server = ModelServer::start();

@@ -72,10 +72,10 @@ fn no_agent_code_runs_in_a_copy() {
         git(&sandbox, &copy, arguments);
     }
     assert!(!mark.exists(), "a program of the agent ran");
-    // In the checkout the traps do run, so they are real.
+    // The traps work: they run in the agent's checkout.
     git(&sandbox, &agents, &["status"]);
     assert!(mark.exists(), "the trap does not work");
-    // No printed path leads to the checkout.
+    // No printed path points to the checkout.
     let place = agents.display().to_string();
     for arguments in [
         &["path", "plants"][..],

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 
-/// S0-010, S0-056, S0-058, S4-080: without a terminal and without `--yes` the plan waits, and runs once
-/// it is approved.
+/// S0-010, S0-056, S0-058, S4-080: without a terminal and without `--yes` the plan waits, and runs
+/// once it is approved.
 #[test]
 fn plan_without_a_terminal_waits_for_approval() {
     let sandbox = sandbox();
@@ -20,8 +20,8 @@ fn plan_without_a_terminal_waits_for_approval() {
     sandbox.pitcrew(&["approve", "request-1"]).expect(6).notes("already approved");
 }
 
-/// S0-123: a client that follows a plan over the socket gets every step after the approval, from the
-/// same stream as other clients.
+/// S0-123: a client that follows a plan over the socket gets every step after the approval, from
+/// the same stream as other clients.
 #[test]
 fn approved_plan_streams_every_task() {
     let sandbox = sandbox();
@@ -92,8 +92,8 @@ checks = "grep -q 8080 core/port.txt"
     sandbox.pitcrew(&["messages", "--worker", "worker-9"]).expect(2).notes("there is no worker-9");
 }
 
-/// Stopping the orchestrator ends its agents. Their successors ask again, and the old request id leads
-/// to the new one.
+/// Stopping the orchestrator ends its agents. Their successors ask again, and the old request id
+/// leads to the new one.
 #[test]
 fn request_asked_again_after_a_stop_names_the_old_one() {
     let sandbox = sandbox();

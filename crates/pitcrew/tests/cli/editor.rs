@@ -28,8 +28,8 @@ fn decision(option: &Value) -> Value {
     json!({ "outcome": { "outcome": "selected", "optionId": option["optionId"] } })
 }
 
-/// The agent reads, edits, asks before it runs a command, reports its activity and usage, and remembers
-/// the conversation.
+/// The agent reads, edits, asks before it runs a command, reports its activity and usage, and
+/// remembers the conversation.
 #[test]
 fn editor_decides_what_the_agent_runs() {
     let server = ModelServer::start();

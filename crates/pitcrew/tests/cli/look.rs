@@ -121,7 +121,7 @@ fn config_shows_the_origin_of_settings() {
     sandbox.pitcrew(&["config", "show"]).expect(2).notes("PITCREW_MAX_AGENTS");
 }
 
-/// A committed file counts as the repository's, whatever its name.
+/// A committed file belongs to the repository, regardless of its name.
 #[test]
 fn committed_local_settings_cannot_loosen_limits() {
     let sandbox = sandbox();

@@ -1,4 +1,5 @@
-//! The MCP server with clients that make mistakes: each mistake is explained, and the session continues.
+//! The MCP server with clients that make mistakes: each mistake is explained, and the session
+//! continues.
 
 use crate::support::sandbox;
 use pitcrew_testkit::{Editor, Running, Sandbox, eventually};
@@ -79,7 +80,7 @@ fn unknown_tool_is_refused_with_the_callers_tools() {
     let reply = reply.as_str().expect("words");
     assert!(reply.starts_with("there is no tool `nope`; your tools are: "), "{reply}");
     assert!(reply.contains("orchestrator_save_plan"), "{reply}");
-    // A tool for workers only.
+    // A tool that is only for workers.
     assert!(!reply.contains("orchestrator_complete_task"), "{reply}");
 }
 

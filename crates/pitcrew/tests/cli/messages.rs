@@ -1,4 +1,4 @@
-//! Messages to agents: they arrive in order, also after a crash.
+//! Messages to agents arrive in order, even after a crash.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
@@ -26,8 +26,8 @@ fn messages(sandbox: &Sandbox, more: &[&str]) -> Value {
     sandbox.pitcrew(&arguments).expect(0).json()
 }
 
-/// S4-014, S4-075, S4-078, S4-082: a person's message is in the agent's next prompt, and the history has
-/// it with its full context.
+/// S4-014, S4-075, S4-078, S4-082: a person's message is in the agent's next prompt, and the
+/// history has it with its full context.
 #[test]
 fn message_is_in_the_next_prompt() {
     let sandbox = sandbox();
@@ -73,7 +73,8 @@ const MESSAGES: u64 = 1_000;
 /// The messages that fit in one prompt.
 const AT_ONCE: u64 = 20;
 
-/// S4-069, S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read once.
+/// S4-069, S4-070, S4-075: a thousand messages and their order survive a kill -9, and each is read
+/// once.
 #[test]
 fn messages_survive_a_kill_in_order() {
     let sandbox = sandbox();
@@ -112,8 +113,8 @@ fn messages_survive_a_kill_in_order() {
     assert_eq!(order, critical.chain(others).collect::<Vec<_>>());
 }
 
-/// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the asker's
-/// next prompt.
+/// S4-083, S4-084: an agent asks another one, which answers with the tool; the answer is in the
+/// asker's next prompt.
 #[test]
 fn agent_asks_another_and_gets_an_answer() {
     let sandbox = sandbox();
@@ -168,8 +169,8 @@ complete answered it
     assert_eq!(answer["message"]["thread"], view["messages"][0]["message"]["id"]);
 }
 
-/// S4-009: a workspace has one orchestrator, and it gets the status of every worker with plan, task and
-/// checkout.
+/// S4-009: a workspace has one orchestrator, and it gets the status of every worker with plan, task
+/// and checkout.
 #[test]
 fn orchestrator_gets_the_status_of_every_worker() {
     let sandbox = sandbox();

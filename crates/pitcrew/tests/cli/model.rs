@@ -35,8 +35,8 @@ region = "ui"
 command = "cp core/port.txt ui/port.txt"
 "#;
 
-/// A plan with prompts only needs no other program: the model works, the next attempt fixes a failed
-/// check, and the result lands.
+/// A plan with prompts only needs no other program: the model works, the next attempt fixes a
+/// failed check, and the result lands.
 #[test]
 fn plan_with_a_model_lands() {
     let server = ModelServer::start();
@@ -110,7 +110,8 @@ while read -r frame; do
 done
 "#;
 
-/// S4-005: a model that the agent does not offer fails the task, and the reason lists the offered ones.
+/// S4-005: a model that the agent does not offer fails the task, and the reason lists the offered
+/// ones.
 #[test]
 fn unavailable_model_fails_with_the_offered_ones() {
     let sandbox = sandbox();
@@ -126,8 +127,8 @@ fn unavailable_model_fails_with_the_offered_ones() {
 }
 
 /// S0-006: the four steps from a request to a verdict, each with a typed result: decomposition into
-/// tasks, selection of an agent, generation of the prompt, and evaluation of the result. The verdict is
-/// in the next prompt.
+/// tasks, selection of an agent, generation of the prompt, and evaluation of the result. The
+/// verdict is in the next prompt.
 #[test]
 fn request_becomes_tasks_with_agent_prompt_and_verdict() {
     let server = ModelServer::start();

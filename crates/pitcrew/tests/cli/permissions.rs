@@ -98,8 +98,8 @@ fn broken_permissions_file_is_reported_and_ignored() {
     running.wait().expect(0);
 }
 
-/// S4-148: an action granted for the plan is not asked again in it; the grant survives a kill, and after
-/// it is revoked the action is asked again.
+/// S4-148: an action granted for the plan is not asked again in it; the grant survives a kill, and
+/// after it is revoked the action is asked again.
 #[test]
 fn grant_holds_until_it_is_revoked() {
     let sandbox = sandbox();
@@ -203,7 +203,8 @@ fn permissions_edit_needs_a_terminal_or_an_editor() {
     }
 }
 
-/// S4-059: the file of the repository is edited in place, and rules that it may not have are reported.
+/// S4-059: the file of the repository is edited in place, and rules that it may not have are
+/// reported.
 #[test]
 fn permissions_edit_repository_edits_the_repository_file() {
     let mut sandbox = sandbox();

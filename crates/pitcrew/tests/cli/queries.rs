@@ -1,4 +1,5 @@
-//! Agents' queries about code outside their region: answered from the index, by the owner, or not found.
+//! Agents' queries about code outside their region: answered from the index, by the owner, or not
+//! found.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};
@@ -21,8 +22,9 @@ fn plan_of(sandbox: &Sandbox) -> Value {
     sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json()["plans"][0].clone()
 }
 
-/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the index answers with the
-/// signature, through the tool and the command, at no cost; an unknown symbol is reported as not found.
+/// S0-003, S0-031, S0-032, S0-033, S0-039, S0-048, S0-051, S0-110, S0-131: the index answers with
+/// the signature, through the tool and the command, at no cost; an unknown symbol is reported as
+/// not found.
 #[test]
 fn query_returns_a_foreign_signature() {
     let sandbox = with_validator();
@@ -61,7 +63,8 @@ checks = ["grep -q 'pub key: String' ui/answer.txt", "grep -q 'pub key: String' 
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("query-3 not found");
 }
 
-/// S4-077, S4-084: the permissions and the index answer what they can; other questions are in the inbox.
+/// S4-077, S4-084: the permissions and the index answer what they can; other questions are in the
+/// inbox.
 #[test]
 fn known_questions_are_answered_without_a_person() {
     let sandbox = with_validator();
@@ -134,8 +137,8 @@ complete answered it
     )
 }
 
-/// With one slot in total, the asker lends its slot to the owner, which is waiting for something else,
-/// and continues with the answer.
+/// With one slot in total, the asker lends its slot to the owner, which is waiting for something
+/// else, and continues with the answer.
 #[test]
 fn asker_lends_its_only_slot_to_the_owner() {
     let sandbox = with_validator();
@@ -168,8 +171,8 @@ complete asked
     audit.says("query-1 answered by worker-1, about ");
 }
 
-/// S0-028, S0-035, S0-037, S0-049, S0-110: a symbol that exists only in the owner's checkout is answered
-/// by the owner, which is waiting for something else.
+/// S0-028, S0-035, S0-037, S0-049, S0-110: a symbol that exists only in the owner's checkout is
+/// answered by the owner, which is waiting for something else.
 #[test]
 fn owner_answers_about_uncommitted_work() {
     let sandbox = with_validator();
@@ -191,8 +194,8 @@ fn owner_answers_about_uncommitted_work() {
     assert_eq!(asked["status"], "processed", "{view:#}");
 }
 
-/// S0-040: a query and the tool call that waits for it survive a kill -9 of the orchestrator. The owner
-/// is in the middle of a turn and reads the query when that ends.
+/// S0-040: a query and the tool call that waits for it survive a kill -9 of the orchestrator. The
+/// owner is in the middle of a turn and reads the query when that ends.
 #[test]
 fn query_survives_a_kill_and_waits_for_the_turn_end() {
     let mut sandbox = with_validator();

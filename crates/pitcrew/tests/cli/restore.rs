@@ -1,4 +1,4 @@
-//! Saved work is restored, whatever happened to the agent.
+//! Saved work can be restored, regardless of the fate of the agent.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, eventually};

@@ -168,7 +168,8 @@ fn tier_one_needs_consent_once() {
     pitcrew(&["status", "--all"]).expect(0).notes("tier T1");
 }
 
-/// Without bubblewrap, Landlock is used if the kernel supports enough of it; only root needs to consent.
+/// Without bubblewrap, Landlock is used if the kernel supports enough of it; only root needs to
+/// consent.
 #[test]
 fn landlock_is_used_without_bubblewrap() {
     let mut sandbox = closed();
@@ -191,8 +192,8 @@ fn landlock_is_used_without_bubblewrap() {
     sandbox.pitcrew(&["logs", "first"]).expect(0).says("confined by tier T2, policy ");
 }
 
-/// In each tier, changes outside the zone that bypass the client's file system are not integrated, and
-/// changes outside the checkout are not possible.
+/// In each tier, changes outside the zone that bypass the client's file system are not integrated,
+/// and changes outside the checkout are not possible.
 #[test]
 fn every_tier_confines_a_worker_to_its_zone() {
     for tier in ["T2", "T3"] {
@@ -234,8 +235,8 @@ git commit --quiet --message strays"""
     }
 }
 
-/// Tools run what they find in a cache, so an agent must not be able to leave anything there for its own
-/// checks.
+/// Tools run what they find in a cache, so an agent must not be able to leave anything there for
+/// its own checks.
 #[test]
 fn cache_is_shared_with_agents_but_not_with_checks() {
     let sandbox = closed();

@@ -1,4 +1,4 @@
-//! A systemd unit for the orchestrator of a repository. What stands in for systemd records its calls.
+//! A systemd unit for the orchestrator of a repository. A stand-in for systemd records its calls.
 
 use crate::support::*;
 use pitcrew_testkit::{Process, Sandbox, eventually};
@@ -35,7 +35,7 @@ fn units(sandbox: &Sandbox) -> Vec<PathBuf> {
     folder.into_iter().flatten().flatten().map(|it| it.path()).collect()
 }
 
-/// What systemd was asked for since the last time.
+/// The calls to systemd since the last time.
 fn calls(sandbox: &Sandbox) -> Vec<String> {
     let path = sandbox.home().join("calls");
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -43,7 +43,7 @@ fn calls(sandbox: &Sandbox) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The words of a line of a unit, as systemd reads them.
+/// The arguments in a line of a unit, split as systemd splits them.
 fn words(unit: &str, key: &str) -> Vec<String> {
     let line = unit.lines().find_map(|it| it.strip_prefix(key)).expect("the unit has the line");
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
@@ -65,7 +65,7 @@ fn words(unit: &str, key: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_service_is_installed_once_and_removed_once() {
+fn service_is_installed_and_removed() {
     let sandbox = with_systemd();
     sandbox.pitcrew(&["service", "status"]).expect(0).says("not installed");
     calls(&sandbox);
@@ -96,7 +96,7 @@ fn a_service_is_installed_once_and_removed_once() {
 }
 
 #[test]
-fn a_printed_unit_names_an_odd_path_exactly() {
+fn printed_unit_quotes_an_unusual_path() {
     let sandbox = with_systemd();
     let folder = sandbox.root().join("a 100% $HOME \"repo\" \\x");
     sandbox.git(&["clone", "--quiet", ".", &folder.display().to_string()]);
@@ -112,7 +112,7 @@ fn a_printed_unit_names_an_odd_path_exactly() {
 }
 
 #[test]
-fn without_systemd_the_unit_can_still_be_printed() {
+fn unit_can_be_printed_without_systemd() {
     let mut sandbox = sandbox();
     let folder = sandbox.root().join("programs");
     fs::create_dir(&folder).expect("a folder");
@@ -130,10 +130,10 @@ fn without_systemd_the_unit_can_still_be_printed() {
     sandbox.pitcrew(&["service", "uninstall"]).expect(0).says("is not installed");
 }
 
-/// A reboot ends everything at once. What systemd starts then finishes the plan, and nobody has to
-/// type a command for it.
+/// After a reboot, which ends all processes at once, systemd starts the orchestrator and the plan
+/// completes without another command.
 #[test]
-fn a_detached_plan_continues_after_a_reboot() {
+fn detached_plan_continues_after_a_reboot() {
     let sandbox = with_systemd();
     let plan = sandbox.plan(&gated(&sandbox, "gated"));
     sandbox.pitcrew(&["service", "install"]).expect(0);
@@ -159,7 +159,7 @@ fn a_detached_plan_continues_after_a_reboot() {
         (board["plans"][0]["status"] == "completed").then_some(board)
     });
     assert_eq!(board["tasks"][0]["status"], "completed");
-    // A second one finds the first at work, which systemd takes for success.
+    // A second orchestrator exits because the first is running, which systemd treats as success.
     let second = sandbox.start_program(words[0].trim_start_matches(':'), &arguments).wait();
     second.expect(6);
     assert!(unit.contains("SuccessExitStatus=6\n"), "{unit}");

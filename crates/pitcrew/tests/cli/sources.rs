@@ -1,4 +1,4 @@
-//! Sources that are made to hurt whoever parses them: only a helper process does.
+//! Sources that try to harm their parser. Only a helper process parses them.
 
 use crate::support::{await_task, open_gate, sandbox};
 use pitcrew_runtime::Parsers;
@@ -8,9 +8,9 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::{fs, path::Path, thread};
 
-/// 50 kB each. Some of these cost gigabytes.
+/// 50 kB each. Some of these take gigabytes of memory.
 const DEEP: &[&str] = &["Deep.java", "Deep.cs", "deep.cpp", "deep.ts", "deep.kt", "Deep.swift"];
-/// Nothing is nested here, and 12 kB cost more than a gigabyte all the same.
+/// This source has no nesting, but its 12 kB take more than a gigabyte of memory.
 const GREEDY: &str = "Greedy.java";
 
 const MB: u64 = 1 << 20;
@@ -31,7 +31,7 @@ fn greedy() -> String {
 }
 
 #[test]
-fn a_hostile_source_is_not_indexed_and_all_others_are() {
+fn hostile_source_is_skipped_and_others_are_indexed() {
     let sandbox = with_hostile_sources();
     sandbox.pitcrew(&["query", "AuthValidator"]).expect(0).says("core/auth.rs:1-3");
     let deep = "core/Deep.java: its brackets are nested too deeply";
@@ -54,7 +54,7 @@ fn a_hostile_source_is_not_indexed_and_all_others_are() {
 }
 
 #[test]
-fn the_orchestrator_stays_small_whatever_an_agent_asks_about() {
+fn orchestrator_memory_stays_small_for_any_query() {
     let sandbox = with_hostile_sources();
     let gate = sandbox.root().join("gate");
     let plan = sandbox.plan(&format!(
@@ -103,7 +103,7 @@ fn bytes_of(pid: u32, name: &str) -> u64 {
     line.trim_end_matches(" kB").parse::<u64>().map_or(0, |it| it * 1_024)
 }
 
-/// The helpers that this process has started.
+/// The helper processes of this process.
 fn helpers() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());
@@ -119,7 +119,7 @@ fn parse(parsers: &Parsers, language: Language, text: &str) -> FileSymbols {
     parsers.parse(&Request::File { language, content: text.as_bytes() }).into()
 }
 
-/// Parses something that takes a while, and kills the helper in the middle of it so many times.
+/// Parses a slow source, and kills the helper this many times while it works.
 fn parse_killing(parsers: &Parsers, times: usize) -> FileSymbols {
     let long = "pub struct Gate { key: [u8; 4], other: Option<String> }\n".repeat(20_000);
     thread::scope(|scope| {
@@ -137,7 +137,7 @@ fn parse_killing(parsers: &Parsers, times: usize) -> FileSymbols {
 }
 
 #[test]
-fn a_helper_is_confined_and_dies_alone() {
+fn helper_is_confined_and_its_end_affects_no_other() {
     let parsers = Parsers::new(Path::new(env!("CARGO_BIN_EXE_pitcrew")));
     assert!(helpers().is_empty(), "nothing is to be parsed yet");
     let small = "pub fn gate() {}\n";
@@ -148,12 +148,12 @@ fn a_helper_is_confined_and_dies_alone() {
     assert_eq!(status_of(first[0], "NoNewPrivs:").as_deref(), Some("1"));
     assert_eq!(status_of(first[0], "CapEff:").as_deref(), Some("0000000000000000"));
 
-    // What kills a helper by itself is recorded, and does not reach the next source.
+    // If a source kills its helper, this is recorded and does not affect the next source.
     let skipped = parse(&parsers, Language::Java, &greedy()).skipped;
     assert!(matches!(skipped, Some(Skipped::TooMuchMemory | Skipped::TooSlow)), "{skipped:?}");
     assert_eq!(parse(&parsers, Language::Rust, small).symbols.len(), 1);
 
-    // What something else has killed is tried again, once.
+    // If something else kills the helper, the source is tried again once.
     assert_eq!(parse_killing(&parsers, 1).symbols.len(), 20_000);
     assert_eq!(parse_killing(&parsers, 2).skipped, Some(Skipped::Killed));
     assert_eq!(parse(&parsers, Language::Rust, small).symbols.len(), 1);

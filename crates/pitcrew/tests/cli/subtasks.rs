@@ -49,8 +49,8 @@ depends_on = ["architect"]
 command = "cat plans/ArchitecturePlan.md plans/frontend.md > core/read.txt"
 "#;
 
-/// S4-159, S4-007, S4-040, S4-092, S1-007: of three parallel sub-tasks one creates a file without asking
-/// and one fails; their parent gets all three results and continues.
+/// S4-159, S4-007, S4-040, S4-092, S1-007: of three parallel sub-tasks one creates a file without
+/// asking and one fails; their parent gets all three results and continues.
 #[test]
 fn parent_continues_with_three_parallel_results() {
     let sandbox = sandbox();
@@ -123,8 +123,8 @@ fn in_order(text: &str, parts: &[&str]) {
     }
 }
 
-/// Every line of the log names its part of the orchestrator: the deployment, a worker, the sub-tasks,
-/// the messages, or a command to a driver.
+/// Every line of the log names its part of the orchestrator: the deployment, a worker, the
+/// sub-tasks, the messages, or a command to a driver.
 #[track_caller]
 fn log_names_its_parts(sandbox: &Sandbox) {
     let files = fs::read_dir(sandbox.states()[0].join("logs")).expect("logs").flatten();
@@ -211,8 +211,8 @@ complete all
     }
 }
 
-/// S4-015: a read-only sub-task does not wait for a new checkout. It gets an existing one, updated with
-/// the changes of its parent.
+/// S4-015: a read-only sub-task does not wait for a new checkout. It gets an existing one, updated
+/// with the changes of its parent.
 #[test]
 fn read_only_sub_task_reuses_a_checkout() {
     let sandbox = sandbox();
@@ -280,8 +280,8 @@ fn stopped_sub_task_leaves_its_parent_running() {
     );
 }
 
-/// S2-070, S4-150: a waiting parent and its sub-task survive the orchestrator, and the answer arrives
-/// once, in the same session.
+/// S2-070, S4-150: a waiting parent and its sub-task survive the orchestrator, and the answer
+/// arrives once, in the same session.
 #[test]
 fn waiting_parent_survives_the_orchestrator() {
     let sandbox = sandbox();
@@ -361,8 +361,8 @@ fn spawn_depth_is_limited() {
     status.says("    subtask-3 second");
 }
 
-/// S4-043, S4-044, S4-047, S4-051: a parent can grant its sub-task what it holds itself; a request at a
-/// person cannot be decided by an agent.
+/// S4-043, S4-044, S4-047, S4-051: a parent can grant its sub-task what it holds itself. An agent
+/// cannot decide a request that needs a person.
 #[test]
 fn parent_grants_only_what_it_holds() {
     let sandbox = sandbox();
@@ -463,7 +463,8 @@ checks = "grep -q child plans/a.md"
     assert_eq!(ran.code, Some(0), "{ran}\n{}", full_log(&sandbox));
 }
 
-/// A sub-task asks its waiting parent: the wait is interrupted, the parent answers, and both continue.
+/// A sub-task asks its waiting parent: the wait is interrupted, the parent answers, and both
+/// continue.
 #[test]
 fn sub_task_asks_its_waiting_parent() {
     let sandbox = sandbox();

@@ -15,8 +15,8 @@ fn nothing_runs_before_approval() {
     assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
 }
 
-/// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and the task
-/// is retried.
+/// S0-062, S0-063, S0-067, S0-111: after the summary the person is asked whether to retry, and the
+/// task is retried.
 #[test]
 fn failed_tasks_are_retried_on_request() {
     let sandbox = sandbox();
@@ -141,7 +141,7 @@ fn landing_is_reviewed_first() {
     assert!(!sandbox.repo().join("ui/new.txt").exists());
 }
 
-/// S4-130: a person who watches a plan sees the open requests and what they are about.
+/// S4-130: the open requests and their subjects are shown to a person who watches a plan.
 #[test]
 fn watch_shows_open_requests() {
     let sandbox = sandbox();

@@ -40,7 +40,8 @@ fn client_submits_a_plan_and_a_person_approves_it() {
         "{reply}"
     );
 
-    // If several plans have the name, the one that has not ended is meant; there must be exactly one.
+    // If several plans have the name, the one that has not ended is meant; there must be exactly
+    // one.
     let again = json!({"name": "tidy", "tasks": [{"id": "first", "command": "ls"}]});
     tool(&sandbox, "orchestrator_save_plan", &again, 0);
     let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "first"}), 0);
@@ -199,7 +200,7 @@ fn read_only_sub_tasks_leave_nothing_to_land() {
     assert!(read.contains("subtask-1: success"), "the answer can be read again: {read}");
 }
 
-/// No sub-task goes to an agent that cannot start; the refusal says what to do instead.
+/// No sub-task goes to an agent that cannot start. The refusal explains what to do instead.
 #[test]
 fn no_sub_task_for_an_agent_that_cannot_start() {
     let sandbox = sandbox();
@@ -237,8 +238,8 @@ fn http_tools_use_one_port_and_stop() {
     });
 }
 
-/// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: roles are defined in files, and every agent sees
-/// them.
+/// S1-031, S4-001, S4-003, S4-017, S4-018, S4-023: roles are defined in files and listed for every
+/// agent.
 #[test]
 fn agents_list_roles_with_strengths() {
     let sandbox = sandbox();
@@ -266,8 +267,8 @@ fn plan_of(script: &str) -> String {
     )
 }
 
-/// S1-002..S1-004, S1-008, S1-032, S1-033, S1-084, S4-028, S4-029, S4-037..S4-039: a worker delegates,
-/// waits for its own sub-tasks only, and reads their results.
+/// S1-002..S1-004, S1-008, S1-032, S1-033, S1-084, S4-028, S4-029, S4-037..S4-039: a worker
+/// delegates, waits for its own sub-tasks only, and reads their results.
 #[test]
 fn worker_delegates_and_gets_results() {
     let sandbox = sandbox();
@@ -296,8 +297,8 @@ complete delegated
     assert_eq!(task_status(&sandbox, "parent"), "completed");
 }
 
-/// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as fields. A
-/// sub-task that ends its turns without the tool has failed.
+/// S1-034, S4-031: a sub-task ends with the tool, and its parent reads outcome and output as
+/// fields. A sub-task that ends its turns without the tool has failed.
 #[test]
 fn sub_task_completes_with_the_tool() {
     let sandbox = sandbox();
@@ -335,8 +336,8 @@ complete read them
     assert!(text(&results[2]["error"]).contains("no completion"), "{diff}");
 }
 
-/// S1-021: the prompt of every worker says where it works and how to complete, although its task does
-/// not.
+/// S1-021: the prompt of every worker contains its location and how to complete, although its task
+/// does not.
 #[test]
 fn every_prompt_says_where_and_how_to_complete() {
     let sandbox = sandbox();

@@ -1,5 +1,5 @@
-//! Code outside a zone: refused, answered from the index instead, and never integrated; with the real
-//! binary.
+//! Code outside a zone: refused, answered from the index instead, and never integrated; with the
+//! real binary.
 
 use crate::support::*;
 use pitcrew_testkit::{Sandbox, model::ModelServer};
@@ -13,8 +13,8 @@ fn with_auth(sandbox: Sandbox) -> Sandbox {
     sandbox
 }
 
-/// S0-044, S0-045, S0-047, S0-098: reading a foreign file over the protocol is refused with its outline
-/// and recorded; writing it is refused, and nothing of it is integrated.
+/// S0-044, S0-045, S0-047, S0-098: reading a foreign file over the protocol is refused with its
+/// outline and recorded; writing it is refused, and nothing of it is integrated.
 #[test]
 fn foreign_file_is_refused_with_its_outline() {
     let sandbox = with_auth(sandbox());
@@ -61,7 +61,8 @@ complete made the form
     assert!(!sandbox.root().join(".worktrees/repo/escape").exists());
 }
 
-/// The built-in agent with a model reads and writes through the client, so its zone applies immediately.
+/// The built-in agent with a model reads and writes through the client, so its zone applies
+/// immediately.
 #[test]
 fn zone_applies_to_the_built_in_agent_with_a_model() {
     let server = ModelServer::start();
@@ -91,8 +92,8 @@ Use the validator.
     assert_eq!(sandbox.read("core/auth.rs"), AUTH);
 }
 
-/// S0-042, S0-043, S0-046, S0-118: a `NEED` line in a message is parsed, resolved and answered in the
-/// next prompt.
+/// S0-042, S0-043, S0-046, S0-118: a `NEED` line in a message is parsed, resolved and answered in
+/// the next prompt.
 #[test]
 fn need_line_is_answered_in_the_next_prompt() {
     let sandbox = with_auth(sandbox());
@@ -120,8 +121,9 @@ complete used it
     audit.says("AuthValidator");
 }
 
-/// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files; meanwhile no one else
-/// can get them, it cannot write others through the client, and it can read its parent's files.
+/// S4-154, S4-160: a sub-task in its parent's checkout has a lease on named files. During the lease
+/// no other worker can get them, the sub-task cannot write other files through the client, and it
+/// can read its parent's files.
 #[test]
 fn shared_sub_task_writes_only_its_lease() {
     let sandbox = with_auth(sandbox());
@@ -195,8 +197,8 @@ complete all
     }
 }
 
-/// The import gate refuses changes that nothing else prevented, and the next prompt lists the paths and
-/// what to do.
+/// The import gate refuses changes that nothing else prevented, and the next prompt lists the paths
+/// and what to do.
 #[test]
 fn next_attempt_gets_what_the_gate_refused() {
     let mut sandbox = with_auth(sandbox());
@@ -229,8 +231,8 @@ complete second
     assert!(sandbox.read("ui/form.rs").contains("done()"));
 }
 
-/// A write outside the zone fails immediately for an agent without its own sandbox. Inside the zone git,
-/// builds and temporary files work.
+/// A write outside the zone fails immediately for an agent without its own sandbox. Inside the zone
+/// git, builds and temporary files work.
 #[test]
 fn box_allows_writes_only_in_the_zone() {
     let sandbox = with_auth(sandbox());
@@ -263,7 +265,8 @@ checks = ["grep -q -i 'read-only file system' ui/refusal.txt", "grep -q 2 Cargo.
     assert!(!sandbox.repo().join("target").exists());
 }
 
-/// A file that an agent cannot write can still be committed with git alone; the import gate refuses it.
+/// A file that an agent cannot write can still be committed with git alone; the import gate refuses
+/// it.
 #[test]
 fn gate_refuses_commits_made_past_the_box() {
     let sandbox = with_auth(sandbox());
@@ -285,8 +288,8 @@ complete done
     sandbox.pitcrew(&["logs", "task-1"]).expect(0).says("core/auth.rs is outside the region");
 }
 
-/// S0-032, S0-044: with `reads = "zone"` foreign files are not readable, and signatures come from the
-/// index. Setup and checks see everything, and git reports no change.
+/// S0-032, S0-044: with `reads = "zone"` foreign files are not readable, and signatures come from
+/// the index. Setup and checks see everything, and git reports no change.
 #[test]
 fn box_hides_foreign_files_and_the_index_answers() {
     let sandbox = with_auth(sandbox());

@@ -5,8 +5,8 @@ use pitcrew_model::{Failure, TaskId, TaskStatus};
 use pitcrew_testkit::Sandbox;
 use std::fs;
 
-/// S0-069: the conflict names the files and the other task; the next attempt gets it in its prompt and
-/// starts afresh.
+/// S0-069: the conflict names the files and the other task; the next attempt gets it in its prompt
+/// and starts afresh.
 #[test]
 fn next_attempt_resolves_an_integration_conflict() {
     let sandbox = sandbox();
@@ -85,7 +85,7 @@ fn two_plans_with_the_same_file_land_in_turn() {
     assert_eq!(snapshot_of_the_user(&sandbox), before);
     let board = board(&sandbox);
     assert_eq!(board.plans[1].landing.status.to_string(), "conflict");
-    // It can be landed once the cause is fixed.
+    // The plan can be landed once the cause is fixed.
     sandbox.write("core/one.txt", "one\n");
     sandbox.commit("as before");
     sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
@@ -100,8 +100,8 @@ fn finished(sandbox: &Sandbox) {
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0);
 }
 
-/// Lands the plan of `finished`, which must not touch the user's checkout and must put the merge on a
-/// separate branch.
+/// Lands the plan of `finished`, which must not touch the user's checkout and must put the merge on
+/// a separate branch.
 #[track_caller]
 fn lands_on_a_separate_branch(sandbox: &Sandbox, reason: &str) {
     let before = snapshot_of_the_user(sandbox);

@@ -1,4 +1,5 @@
-//! The orchestrator is killed in every kind of situation. Nothing is lost and nothing is done twice.
+//! The orchestrator is killed in every kind of situation. Nothing is lost and nothing is done
+//! twice.
 
 use crate::support::*;
 use pitcrew_model::{Event, Failure, PlanStatus, TaskStatus};
@@ -163,7 +164,7 @@ fn kill_during_landing_lands_once() {
     assert_eq!(sandbox.read("mine.txt") + &sandbox.read("core/a.txt"), "mine\na\n");
 }
 
-/// Killed at any time, in the end every task is completed and was integrated once.
+/// After a kill at any time, every task completes and is integrated once.
 #[test]
 fn plan_survives_a_kill_every_few_events() {
     let sandbox = sandbox();

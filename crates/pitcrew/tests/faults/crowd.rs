@@ -39,8 +39,8 @@ fn arrived(sandbox: &Sandbox) -> usize {
     entries.filter(|it| it.file_name().to_string_lossy().starts_with("gate.")).count()
 }
 
-/// S4-127, S4-147: exactly fifty agents are live at the same time, and of more than a hundred tasks,
-/// some of whose agents exit in the middle, more than 95 % complete.
+/// S4-127, S4-147: exactly fifty agents are live at the same time, and of more than a hundred
+/// tasks, some of whose agents exit in the middle, more than 95 % complete.
 #[test]
 fn fifty_concurrent_agents_complete_almost_all_tasks() {
     let sandbox = sandbox();
@@ -64,8 +64,8 @@ fn fifty_concurrent_agents_complete_almost_all_tasks() {
     assert_eq!(integrations(&events(&sandbox, "plan-1")).len(), completed);
 }
 
-/// S4-127: a worker that waits for a person has no slot but is live; at the limit of live workers no
-/// other starts, although slots are free.
+/// S4-127: a worker that waits for a person has no slot but is live; at the limit of live workers
+/// no other starts, although slots are free.
 #[test]
 fn live_agent_limit_holds_with_free_slots() {
     let sandbox = sandbox();

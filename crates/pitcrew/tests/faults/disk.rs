@@ -1,5 +1,5 @@
-//! Full or failing disks below one part of the state: that part reports an error, the others continue,
-//! and with free space everything works again.
+//! Full or failing disks below one part of the state: that part reports an error, the others
+//! continue, and with free space everything works again.
 
 use crate::{
     state_dir::{SMALL, at_rest, state_of},
@@ -66,8 +66,8 @@ fn full_log_disk_stops_nothing() {
     assert_eq!(lengths, [0], "nothing could be written");
 }
 
-/// The part is on its own disk: while that is full, a new plan fails with the reason; afterwards plans
-/// work again.
+/// The part is on its own disk: while that is full, a new plan fails with the reason; afterwards
+/// plans work again.
 #[track_caller]
 fn fails_while_it_is_full(disk: &Path, part: &str) {
     let sandbox = at_rest();
@@ -194,7 +194,8 @@ fn intermittently_full_journal_loses_nothing() {
     }
 }
 
-/// The content of such a disk is unknown: the orchestrator exits, and the next one reads what is there.
+/// The content of such a disk is unknown: the orchestrator exits, and the next one reads what is
+/// there.
 #[test]
 fn failed_journal_sync_stops_the_orchestrator_without_loss() {
     if !can_inject("disk::failed_journal_sync_stops_the_orchestrator_without_loss") {

@@ -17,8 +17,8 @@ use std::{
 /// The time limit of a command on a machine that runs other tests at the same time.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
-/// Opens connections until they are refused: some silent, some with a byte at a time, some with request
-/// after request. Then keeps them until the test ends it.
+/// Opens connections until they are refused: some silent, some with a byte at a time, some with
+/// request after request. Then keeps them until the test ends it.
 const FLOOD: &str = r#"
 import json, os, resource, socket, sys, time
 
@@ -136,7 +136,8 @@ fn files_count(process: Process) -> usize {
     fs::read_dir(format!("/proc/{}/fd", process.pid)).expect("it runs").count()
 }
 
-/// A worker in a box reaches only its own socket, which accepts few connections, and never the user's.
+/// A worker in a box reaches only its own socket, which accepts few connections, and never the
+/// user's.
 #[test]
 fn flooded_worker_socket_delays_no_one() {
     let sandbox = sandbox();
@@ -225,7 +226,7 @@ fn stop_works_without_socket_and_token() {
         stopped.says(&format!("orchestrator {} has stopped", health.pid));
         assert!(process.await_end(Duration::ZERO), "it is gone");
         sandbox.pitcrew(&["stop"]).expect(0).says("no orchestrator is running");
-        // It was a clean stop: no agent is left.
+        // The stop was clean, so no agent is left.
         sandbox.pitcrew(&["stop", "all"]).expect(0);
         sandbox.pitcrew(&["stop"]).expect(0);
     }

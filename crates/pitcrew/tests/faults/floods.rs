@@ -51,8 +51,8 @@ fn largest(peaks: &Peaks, role: &str) -> u64 {
 const HONEST: &str =
     "[[task]]\nid = \"sibling\"\nregion = \"ui\"\ncommand = \"date +%s%N > ui/done.txt\"\n";
 
-/// Asserts that the sibling completes and our processes hardly grow. Returns why the agent failed, if it
-/// did.
+/// Asserts that the sibling completes and our processes hardly grow. Returns why the agent failed,
+/// if it did.
 #[track_caller]
 fn failure_with_little_memory(fault: &str) -> Option<Failure> {
     let sandbox = sandbox();
@@ -75,7 +75,7 @@ fn failure_with_little_memory(fault: &str) -> Option<Failure> {
     task_of(&board, fault).newest_attempt().and_then(|it| it.failure.clone())
 }
 
-/// S0-018: the line is given up long before its end.
+/// S0-018: reading the line is abandoned long before its end.
 #[test]
 fn gigabyte_line_takes_no_memory() {
     let failure = failure_with_little_memory("says_one_endless_line");
@@ -107,9 +107,9 @@ fn replacing_processes_end_with_their_agent() {
 /// Generous, because the machine is busy with the bomb.
 const BOMB_END_MAX: Duration = Duration::from_secs(30);
 
-/// S0-018: as many processes as the system allows, which keep starting more. The sibling works
-/// meanwhile, commands are answered, and stopping the agent ends them all. Without a box, which would
-/// end them with its first process.
+/// S0-018: as many processes as the system allows, which keep starting more. The sibling keeps
+/// working, commands are answered, and stopping the agent ends all processes. There is no box,
+/// because a box would end them together with its first process.
 #[test]
 fn fork_bomb_fails_only_its_task() {
     let mut sandbox = sandbox();
@@ -131,7 +131,7 @@ fn fork_bomb_fails_only_its_task() {
     if report.trim() != "limited" {
         return skipped("floods::fork_bomb_fails_only_its_task", report.trim());
     }
-    // They come and go faster than they can be counted.
+    // The processes come and go faster than they can be counted.
     let lifeline = sandbox.root().join("held.bomb/lifeline");
     eventually("the bomb goes on", || (holders(&lifeline).len() > 10).then_some(()));
     let began = Instant::now();
@@ -173,8 +173,8 @@ fn work_with_too_many_files_is_refused_without_delay() {
     assert_eq!(refusals[0].kind, RefusalKind::TooMany, "{failure}");
 }
 
-/// One agent fills the disk of the checkouts to the last byte: its work is integrated all the same, the
-/// next agent gets an error that says so, and with free space everything works again.
+/// One agent fills the disk of the checkouts. Its work is integrated anyway, the next agent gets an
+/// error that names the cause, and with free space everything works again.
 #[test]
 fn full_checkout_disk_has_no_lasting_effect() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {

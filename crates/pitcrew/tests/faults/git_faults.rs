@@ -1,5 +1,5 @@
-//! Git repositories that are locked, damaged or garbage-collected, and git processes that are killed.
-//! The user loses nothing, and errors say what to do.
+//! Git repositories that are locked, damaged or garbage-collected, and git processes that are
+//! killed. The user loses nothing, and errors say what to do.
 
 use crate::support::*;
 use pitcrew_testkit::{Finished, Sandbox};
@@ -106,7 +106,7 @@ fn damaged_vault_object_never_reaches_the_user() {
     lands_whole(&sandbox, "plan-1");
 }
 
-/// The user's git repacks all the time.
+/// The user's git repacks continuously.
 #[test]
 fn continuous_gc_has_no_effect() {
     let sandbox = sandbox();
@@ -127,7 +127,7 @@ fn continuous_gc_has_no_effect() {
     lands_whole(&sandbox, "plan-1");
 }
 
-/// The user's hooks are for the user's own actions.
+/// The user's hooks run only for the user's own actions.
 #[test]
 fn user_hooks_never_run() {
     let sandbox = sandbox();
@@ -176,8 +176,8 @@ fn large_file_pointers_are_kept() {
     assert_eq!(sandbox.read("core/moved.bin"), pointer);
 }
 
-/// A wrapper around git: the call with this number is killed in the middle. Boxes do not see the counter,
-/// so git inside them is not affected.
+/// A wrapper around git: the call with this number is killed in the middle. Boxes do not see the
+/// counter, so git inside them is not affected.
 fn killing_git(sandbox: &Sandbox, number: usize) -> PathBuf {
     let folder = sandbox.root().join(format!("git-{number}"));
     fs::create_dir(&folder).expect("a folder");
@@ -207,7 +207,8 @@ fn calls_of(folder: &Path) -> usize {
     fs::read_to_string(folder.join("calls")).unwrap_or_default().lines().count()
 }
 
-/// Runs and lands the plan with a git whose call of this number is killed; returns the number of calls.
+/// Runs and lands the plan with a git whose call of this number is killed; returns the number of
+/// calls.
 #[track_caller]
 fn survives_a_killed_git(number: usize) -> usize {
     let mut sandbox = sandbox();
@@ -251,8 +252,8 @@ fn is_reported(ended: &Finished) -> bool {
     ended.code.is_some_and(|it| (1..=8).contains(&it)) && output.contains("git")
 }
 
-/// Any git call may be killed: the user's repository is unchanged, the reason is reported, and the next
-/// try succeeds.
+/// Any git call may be killed: the user's repository is unchanged, the reason is reported, and the
+/// next try succeeds.
 #[test]
 fn killed_git_loses_nothing() {
     let all = survives_a_killed_git(usize::MAX >> 1);

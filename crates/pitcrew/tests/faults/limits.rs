@@ -46,8 +46,8 @@ fn most_at_once(events: &[Entry]) -> usize {
     most
 }
 
-/// S0-001, S0-002, S0-015, S0-023, S0-024, S0-108, S0-113: five agents work at the same time; the sixth
-/// waits for a slot.
+/// S0-001, S0-002, S0-015, S0-023, S0-024, S0-108, S0-113: five agents work at the same time; the
+/// sixth waits for a slot.
 #[test]
 fn sixth_task_waits_for_a_slot() {
     let sandbox = sandbox();
@@ -89,7 +89,7 @@ fn overlapping_regions_never_run_together() {
         )
         .expect("text takes text");
     }
-    // A path with the same beginning is another region.
+    // A path with the same prefix is a different region.
     plan += "[[task]]\nid = \"free\"\nregion = \"core2\"\ncommand = \"mkdir core2 && echo 1 > core2/a.txt\"\n";
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes"]).expect(0).says("5 of 5 completed");
     let overlapping: Vec<Entry> = events(&sandbox, "plan-1")

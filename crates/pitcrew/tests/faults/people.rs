@@ -101,7 +101,7 @@ fn rapid_pause_and_resume_costs_no_turn() {
     assert!(attempts[0].turns_count <= 5, "{attempts:?}");
 }
 
-/// S1-054: real workers are in each of the states that an editor knows, at one time or another.
+/// S1-054: real workers pass through each of the states that an editor knows.
 #[test]
 fn workers_reach_every_session_state() {
     let sandbox = sandbox();

@@ -1,5 +1,5 @@
-//! The orchestrator is killed and its agents are not: the next one reattaches to them in any situation.
-//! Nothing is sent twice, and no attempt is lost.
+//! The orchestrator is killed and its agents are not: the next one reattaches to them in any
+//! situation. Nothing is sent twice, and no attempt is lost.
 
 use crate::support::*;
 use pitcrew_model::{Failure, TaskStatus};
@@ -63,8 +63,8 @@ fn await_message(sandbox: &Sandbox, text: &str) {
 /// The shim, the agent, and everything that the agent started.
 fn agents(sandbox: &Sandbox) -> Vec<(Process, String)> {
     let all = Process::naming(&sandbox.root().display().to_string());
-    // A shell that waits at a gate starts `sleep` again and again; each child looks like the shell for a
-    // moment.
+    // A shell that waits at a gate starts `sleep` again and again; each child looks like the shell
+    // for a moment.
     let passes = |it: &str| it.starts_with("sleep ") || it.starts_with("touch ");
     let stays = |it: &(Process, String)| !it.1.contains(" serve ") && !passes(&it.1);
     let mut found: Vec<_> = all.into_iter().filter(stays).collect();
@@ -72,14 +72,15 @@ fn agents(sandbox: &Sandbox) -> Vec<(Process, String)> {
     found
 }
 
-/// Whether a process in the network namespace of this one has connected to the orchestrator. A box has
-/// its own network, and an unaccepted connection is visible only in the caller's.
+/// Whether a process in the network namespace of this one has connected to the orchestrator. A box
+/// has its own network, and an unaccepted connection is visible only in the caller's.
 fn has_called(sandbox: &Sandbox, process: &Process) -> bool {
     let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
     let pid = process.pid.to_string();
     let sockets = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
     let door = sandbox.root().display().to_string();
-    // The socket is listed under the path at which it was bound; in that namespace it is listed as well.
+    // The socket is listed under the path at which it was bound; in that namespace it is listed as
+    // well.
     let of_door = |it: &&str| it.contains(&door) && it.contains("/attempt-1/new");
     let own = usize::from(network(&pid) == network("self"));
     sockets.lines().filter(of_door).count() > own
@@ -307,9 +308,9 @@ fn starting_agent_is_not_started_twice() {
     assert!(!folder(&sandbox, 1).join("spool-1.ndjson").exists(), "one agent was started");
 }
 
-/// An agent that exits while no orchestrator is running is judged as usual.
+/// An agent that exits while no orchestrator is running is treated as usual.
 #[test]
-fn agent_that_exits_alone_has_failed() {
+fn agent_that_exits_without_an_orchestrator_has_failed() {
     let sandbox = sandbox();
     let gate = gate(&sandbox);
     run(&sandbox, &script(&format!("run {}\nexit 3", wait_at(&gate))));
@@ -327,8 +328,8 @@ fn agent_that_exits_alone_has_failed() {
     assert_eq!((attempts.len(), exit.as_str()), (1, "exit code 3"));
 }
 
-/// No orchestrator comes back within the lease: the agent is ended, its attempt does not count, and the
-/// next one does the work.
+/// No orchestrator comes back within the lease: the agent is ended, its attempt does not count, and
+/// the next one does the work.
 #[test]
 fn agent_is_ended_after_the_lease() {
     let mut sandbox = sandbox();

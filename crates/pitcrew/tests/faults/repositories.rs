@@ -18,7 +18,8 @@ fn run(sandbox: &Sandbox, plan: &str) {
     sandbox.pitcrew(&["run", &sandbox.plan(plan), "--yes"]).expect(0);
 }
 
-/// S1-045, S1-051: a dirty tree does not block; agents see the changes, and Pitcrew never commits them.
+/// S1-045, S1-051: a dirty tree does not block; agents see the changes, and Pitcrew never commits
+/// them.
 #[test]
 fn uncommitted_work_is_visible_and_never_lands() {
     let sandbox = sandbox();
@@ -227,8 +228,8 @@ fn user_gc_removes_nothing_of_ours() {
     sandbox.git(&["fsck", "--strict"]);
 }
 
-/// S1-048, S1-050, S1-083: ignored files that agents need are in their checkouts, and never in their
-/// work.
+/// S1-048, S1-050, S1-083: ignored files that agents need are in their checkouts, and never in
+/// their work.
 #[test]
 fn agent_configuration_is_copied_into_checkouts() {
     let sandbox = sandbox();
@@ -243,8 +244,8 @@ fn agent_configuration_is_copied_into_checkouts() {
     assert_eq!(sandbox.read("ui/copy.txt"), "review\nKEY=1\n");
 }
 
-/// S1-043, S1-044, S1-046, S1-049, S1-053: each worker has its own checkout beside the repository, until
-/// the plan has landed.
+/// S1-043, S1-044, S1-046, S1-049, S1-053: each worker has a separate checkout next to the
+/// repository until the plan has landed.
 #[test]
 fn checkouts_are_beside_the_repository_until_landing() {
     let sandbox = sandbox();

@@ -63,8 +63,8 @@ fn statuses(events: &[Entry], of: TaskId) -> Vec<TaskStatus> {
     events.iter().filter_map(step).collect()
 }
 
-/// S0-018, S0-126, S2-072, S2-073, S2-074: whatever an agent does, the journal contains one outcome
-/// of its task with the reason, other tasks are not affected, and none of its processes are left.
+/// S0-018, S0-126, S2-072, S2-073, S2-074: for each fault, the journal contains one outcome of the
+/// task with the reason, other tasks are not affected, and no process of the agent is left.
 #[test]
 fn each_rogue_agent_fails_only_its_task() {
     let sandbox = sandbox();

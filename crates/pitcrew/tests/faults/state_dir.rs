@@ -46,7 +46,7 @@ fn file_that_is_not_a_journal_is_not_changed() {
     fs::write(&journal, "this is not a database, but somebody may still want it\n".repeat(99))
         .expect("a file");
     assert_journal_is_refused(&sandbox, &journal, "it is no journal");
-    // With a copy in its place everything works again.
+    // With the original content everything works again.
     fs::write(&journal, good).expect("a file");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");
 }
@@ -128,7 +128,7 @@ fn missing_vault_is_reported() {
     let refused = sandbox.pitcrew(&["land", "plan-1", "--yes"]);
     assert!(matches!(refused.code, Some(1 | 8)), "{refused}");
     assert!(!sandbox.repo().join("core/a.txt").exists());
-    // New work creates a new one.
+    // New work creates a new vault.
     sandbox.pitcrew(&["run", &sandbox.plan(SMALL), "--yes"]).expect(0);
     sandbox.pitcrew(&["land", "plan-2", "--yes"]).expect(0);
 }
@@ -158,8 +158,8 @@ fn read_only_state_folder_is_reported() {
     }
 }
 
-/// New work is refused with a reason, existing state is intact, and with free space everything works
-/// again.
+/// New work is refused with a reason, existing state is intact, and with free space everything
+/// works again.
 #[test]
 fn full_disk_refuses_new_work_without_loss() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {
@@ -175,7 +175,7 @@ fn full_disk_refuses_new_work_without_loss() {
     let mut file = File::create(&filler).expect("a file");
     while file.write_all(&[1; 16_384]).is_ok() {}
     while file.write_all(&[1; 512]).is_ok() {}
-    // More than the rest of a partly filled page.
+    // Longer than the rest of a partly filled page.
     let long = sandbox.root().join("long.toml");
     fs::write(&long, SMALL.replace("echo a", &format!("echo {}", "a".repeat(100_000))))
         .expect("a file");
@@ -192,7 +192,7 @@ fn full_disk_refuses_new_work_without_loss() {
     eventually("both plans are there", || (board(&sandbox).plans.len() == 2).then_some(()));
 }
 
-/// Below the minimum nothing new starts; the plan says so instead of failing later.
+/// Below the minimum, new work is refused with that reason instead of failing later.
 #[test]
 fn low_disk_space_is_a_typed_failure() {
     let Some(folder) = std::env::var_os(MOUNTED).map(PathBuf::from) else {

@@ -45,7 +45,7 @@ fn next_attempt_gets_the_gate_refusal() {
     assert_eq!(files, ["core/a.txt", "ui/done.txt"]);
 }
 
-/// Its work is integrated all the same: Pitcrew does not depend on the agent's `.git`.
+/// The work is integrated anyway, because Pitcrew does not depend on the agent's `.git`.
 #[test]
 fn deleting_the_git_folder_loses_nothing() {
     let sandbox = sandbox();

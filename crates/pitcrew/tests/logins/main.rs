@@ -1,4 +1,5 @@
-//! Many agents share one login: no session is logged out, and the user's other files are not changed.
+//! Many agents share one login: no session is logged out, and the user's other files are not
+//! changed.
 
 mod server;
 mod support;
@@ -29,8 +30,8 @@ fn agents_starting_together_refresh_once() {
     no_secret_is_in(&user.sandbox);
 }
 
-/// The token expires while agents work. Each copy has another expiry, so one agent refreshes and the
-/// others get the new token in time.
+/// The token expires while agents work. Each copy has another expiry, so one agent refreshes and
+/// the others get the new token in time.
 #[test]
 fn working_agents_do_not_refresh_at_the_same_time() {
     let user = User::logged_in(now_ms() + HOUR_MS);
@@ -121,7 +122,7 @@ fn login_of_an_ended_agent_is_not_lost() {
     user.sandbox.pitcrew(&["cancel", "plan-1"]).expect(0);
 }
 
-/// The user logs in while an agent works, which then refreshes the old login.
+/// The user logs in while an agent is working, which then refreshes the old login.
 #[test]
 fn new_user_login_is_not_overwritten() {
     let user = User::logged_in(now_ms() + HOUR_MS);
@@ -150,13 +151,13 @@ fn agent_changes_to_login_and_settings_stay_private() {
     assert_eq!(user.snapshot(), before);
 }
 
-/// A login of another account, a pipe, and a folder that leads to a login elsewhere.
+/// A login of another account, a pipe, and a folder that links to a login elsewhere.
 #[test]
 fn planted_files_are_neither_copied_back_nor_written_through() {
     let user = User::logged_in(now_ms() + HOUR_MS);
     let outside = user.sandbox.root().join("outside");
     fs::create_dir(&outside).expect("a folder");
-    // Of the same account: only its location is wrong.
+    // The account is the same; only the location is wrong.
     let theirs = fs::read_to_string(user.login()).expect("a login").replace("secret", "theirs");
     let theirs = theirs.replace("\"expiresAt\":1", "\"expiresAt\":2");
     fs::write(outside.join("login.json"), &theirs).expect("a file");
@@ -170,7 +171,7 @@ fn planted_files_are_neither_copied_back_nor_written_through() {
     user.await_reached("a");
     user.await_log("not copied back");
     assert_eq!(user.snapshot(), before);
-    // Nothing that agents are given leads elsewhere.
+    // No file given to agents links elsewhere.
     user.log_in(now_ms() + 20 * HOUR_MS);
     let new = user.snapshot();
     user.await_log("could not be updated");

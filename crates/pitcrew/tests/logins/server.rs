@@ -1,4 +1,5 @@
-//! A token server like those of the vendors: a refresh token that is used twice logs out all sessions.
+//! A token server like those of the vendors: a refresh token that is used twice logs out all
+//! sessions.
 
 use serde_json::{Value, json};
 use std::{
@@ -107,7 +108,7 @@ fn refresh(body: &Value, state: &Mutex<TokenState>) -> Option<Value> {
         state.refreshes_count += 1;
         state.number
     };
-    // The old token becomes invalid long before the agent can have the new one.
+    // The old token becomes invalid long before the agent can receive the new one.
     let (_never, answer) = std::sync::mpsc::channel::<()>();
     answer.recv_timeout(Duration::from_millis(300)).ok();
     Some(tokens(number, now_ms() + 8 * HOUR_MS))

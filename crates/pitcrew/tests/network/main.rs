@@ -220,7 +220,7 @@ fn only_forwarded_ports_are_reachable() {
     }
     assert_eq!(workspace.succeeds(&format!("curl -sS http://127.0.0.1:{open}/")), "hello");
     assert_eq!(workspace.succeeds(&format!("curl -sS http://localhost:{open}/")), "hello");
-    // Around the proxy nothing is reachable; through it, only what is on the list, and nothing internal.
+    // Nothing is reachable around the proxy. Through it, only listed and non-internal hosts are.
     let status = |url: &str| {
         let script = format!(
             "curl -sS -o /dev/null -w '%{{http_code}}' --noproxy '' {url} 2>&1 | tail -c 3"
@@ -244,7 +244,7 @@ fn only_forwarded_ports_are_reachable() {
     assert!(reason("169.254.169.254").unwrap().contains("metadata"), "{refused:?}");
 }
 
-/// Each of them uses the proxy without configuration.
+/// Each client uses the proxy without configuration.
 #[test]
 fn common_clients_use_the_proxy() {
     let Some(workspace) = BoxedWorkspace::new("clients in a box", &Settings::default()) else {

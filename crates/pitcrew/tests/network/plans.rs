@@ -90,7 +90,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Immediately, with all of its processes.
+        // Stops the server and all of its processes immediately.
         kill_process(Pid::from_child(&self.server), Signal::QUIT).ok();
         self.server.wait().ok();
     }

@@ -60,7 +60,7 @@ fn inspect(sandbox: &Sandbox, program: &str, server: &[&str], asks: &[&str]) -> 
 fn inspector_lists_and_calls_over_stdio() {
     let test = "inspector_lists_and_calls_over_stdio";
     let Some((sandbox, program)) = with_peer(test, "inspector") else { return };
-    // It passes on little of its environment.
+    // The inspector passes on little of its environment.
     let folder = format!("XDG_RUNTIME_DIR={}", sandbox.environment()["XDG_RUNTIME_DIR"]);
     let server = ["-e", &folder, env!("CARGO_BIN_EXE_pitcrew"), "mcp"];
     let listed = inspect(&sandbox, &program, &server, &["--method", "tools/list"]).expect(0);

@@ -1,12 +1,13 @@
-//! The checked-in inventory of one kind of box in one tier: what is in reach there, and why.
+//! The checked-in inventory of one kind of box in one tier: what programs there can reach, and why.
 //!
 //! ```text
 //! both    | path rw: <checkout> 0700 runs  # the work of the agent
 //! root?   | call: mount, umount2
 //! ```
 //!
-//! Before the bar: as whom it is found. `?`: a machine may lack it. Each name after the colon is an entry
-//! of its own. After `#`: the reason, which what is written or connected to must have.
+//! The part before the bar is the user; `?` marks entries that a machine may lack. Each name after
+//! the colon is a separate entry. The reason follows `#`. It is required for everything that can be
+//! written or connected to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,12 +19,12 @@ use std::{
 const WIDTH: usize = 110;
 const MISSING: &str = "REASON MISSING";
 
-/// Where an entry is found, and why that is right.
+/// An entry, where it is found and the reason why it is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Entry {
     root: bool,
     nobody: bool,
-    /// Not every machine has it.
+    /// Whether a machine may lack it.
     optional: bool,
     reason: String,
 }
@@ -35,7 +36,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// That of a kind in a tier; empty where there is none yet.
+    /// Reads the inventory of a kind of box in a tier, or an empty one if there is none yet.
     pub fn read(kind: &str, tier: &str) -> Self {
         let name = format!("{kind}-{tier}");
         let text = fs::read_to_string(path(&name)).unwrap_or_default();
@@ -62,7 +63,8 @@ impl Inventory {
         inventory
     }
 
-    /// What does not fit to what was found as this user. `is_root`: as root.
+    /// The differences from the entries that were found as this user. `is_root` means that the user
+    /// is root.
     pub fn compare(&self, found: &BTreeSet<String>, is_root: bool) -> Vec<String> {
         let known = |it: &Entry| if is_root { it.root } else { it.nobody };
         let user = if is_root { "root" } else { "nobody" };
@@ -81,15 +83,15 @@ impl Inventory {
         findings
     }
 
-    /// Entries that must have a reason and have none.
+    /// Entries that need a reason and have none.
     pub fn unexplained(&self) -> Vec<String> {
         let lacks = |it: &Entry| it.reason.is_empty() || it.reason == MISSING;
         let found = self.entries.iter().filter(|it| needs_reason(it.0) && lacks(it.1));
         found.map(|(text, _)| format!("NO REASON in {}: {text}", self.name)).collect()
     }
 
-    /// Takes over what was found as this user, with the reasons that are known; `others` may have
-    /// reasons for the same.
+    /// Replaces the entries of this user with those found, keeping known reasons. `others` may
+    /// contain reasons for the same entries.
     pub fn update(&mut self, found: &BTreeSet<String>, is_root: bool, others: &[Self]) {
         for (text, entry) in &mut self.entries {
             let is_there = found.contains(text) || entry.optional;
@@ -142,7 +144,7 @@ impl Inventory {
         text
     }
 
-    /// How many entries there are, how many of them can be written, and how many connected to.
+    /// The number of entries, of those that can be written, and of those that can be connected to.
     pub fn counts(&self) -> [usize; 3] {
         let writable = |it: &&String| {
             ["path rw", "path w", "kernel rw", "kernel w"].iter().any(|class| it.starts_with(class))
@@ -168,7 +170,7 @@ impl Entry {
     }
 }
 
-/// What somebody could change, reach or take needs a reason to be there.
+/// Whether an entry needs a reason, because a program could change, reach or take it.
 fn needs_reason(text: &str) -> bool {
     const CLASSES: &[&str] = &[
         "path rw",
@@ -190,7 +192,7 @@ fn needs_reason(text: &str) -> bool {
     CLASSES.iter().any(|it| class.starts_with(it)) || class.starts_with("process ") && is_ability()
 }
 
-/// What depends on how a machine is set up, or its kernel.
+/// Whether an entry depends on the setup or kernel of a machine.
 fn may_be_lacking(text: &str) -> bool {
     const CLASSES: &[&str] = &["kernel r", "kernel rw", "kernel w", "socket", "setuid"];
     let (class, name) = text.split_once(": ").unwrap_or((text, ""));
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_or_gone_is_named() {
+    fn new_and_missing_entries_are_reported() {
         let inventory = Inventory::parse("agent-T3", TEXT);
         let all = ["path rw: <checkout> 0700", "call: a", "call: b"];
         assert_eq!(inventory.compare(&found(&all), true), [""; 0]);
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_keeps_its_reasons() {
+    fn updated_entries_keep_their_reasons() {
         let mut inventory = Inventory::parse("agent-T3", TEXT);
         let now = found(&["path rw: <checkout> 0700", "call: a", "connect: tcp of the proxy"]);
         inventory.update(&now, true, &[]);

@@ -1,10 +1,10 @@
-//! Leaks that are planted in the boxes, where the product would make them by a mistake.
+//! Leaks that are planted in the boxes at the places where a bug of the product would cause them.
 
 use crate::scene::{Scene, write_program};
 use std::{fs, os::unix::fs::PermissionsExt};
 
-/// Stands in for bubblewrap: leaves the network's name space and the filters of calls out, and adds a
-/// folder, a service, a file of the kernel's settings, an open descriptor and a variable.
+/// Replaces bubblewrap with a wrapper that omits the network namespace and the system call filters,
+/// and adds a folder, a service, a file of kernel settings, an open descriptor and a variable.
 pub fn in_boxes(scene: &Scene) {
     let root = scene.sandbox.root();
     plant(scene);
@@ -18,7 +18,7 @@ pub fn in_boxes(scene: &Scene) {
     open_descriptor(scene);
 }
 
-/// bubblewrap and our launcher close what is open, so this is opened behind both.
+/// bubblewrap and our launcher close open descriptors, so this one is opened after both.
 fn open_descriptor(scene: &Scene) {
     let tools = scene.sandbox.root().join("bin");
     let (probe, real) = (tools.join("survey_probe"), tools.join("real/survey_probe"));
@@ -27,7 +27,7 @@ fn open_descriptor(scene: &Scene) {
     write_program(&probe, &format!("#!/bin/sh\nexec 9< /\nexec {} \"$@\"\n", real.display()));
 }
 
-/// Leaves the name space of processes out.
+/// Omits the process namespace.
 pub fn processes_in_boxes(scene: &Scene) {
     stand_in(scene, "--unshare-pid", "");
 }
@@ -52,7 +52,7 @@ fn stand_in(scene: &Scene, left_out: &str, more: &str) {
     write_program(&scene.sandbox.root().join("bin/bwrap"), &script);
 }
 
-/// What the probe finds then. An agent with a sandbox of its own mounts its `/proc` later.
+/// The entries that the probe then finds. An agent with its own sandbox mounts `/proc` later.
 pub fn found_in_boxes(kind: &str) -> &'static [&'static str] {
     if kind == "nesting" { &FOUND_IN_BOXES[1..] } else { FOUND_IN_BOXES }
 }
@@ -75,7 +75,7 @@ const FOUND_IN_BOXES: &[&str] = &[
     "socket rw: <root>/services/stream.sock",
 ];
 
-/// Where there is no box: the user's settings share too much.
+/// Without a box, the user's settings share too much.
 pub fn without_boxes(scene: &mut Scene) {
     plant(scene);
     let shown = |path: &str| scene.sandbox.root().join(path).display().to_string();
@@ -84,7 +84,7 @@ pub fn without_boxes(scene: &mut Scene) {
     scene.sandbox.set("PITCREW_SANDBOX_READ", &read);
 }
 
-/// Git is not given what the user's settings let others write.
+/// Git does not get the write access that the user's settings grant to others.
 pub fn found_without_boxes(kind: &str) -> &'static [&'static str] {
     const FOUND: &[&str] = &["path r: <root>/services", "path rw: <root>/leak 0777 runs"];
     if kind.starts_with("git") { &FOUND[..1] } else { FOUND }

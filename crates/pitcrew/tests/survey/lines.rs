@@ -1,25 +1,25 @@
-//! Makes the lines of a probe the same on every machine: names for places, users and numbers. An entry
-//! is `CLASS: NAME`.
+//! Normalizes the lines of a probe so that they are the same on every machine: places, users and
+//! numbers are replaced by names. An entry is `CLASS: NAME`.
 
 use crate::scene::{NOBODY, Scene};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The user of the boxes that root starts.
+/// The user id in boxes that root starts.
 const BOX_ID: &str = "1879048192";
-/// What ends a name that has a version in it.
+/// The prefixes of names that end with a version.
 const VERSIONED: &[&str] = &["java-", "php", "python3."];
 
-/// One line of the inventory for each line of the report, without repetitions.
+/// Returns one inventory line for each line of the report, without duplicates.
 pub fn entries(report: &[String], scene: &Scene, checkout: &str) -> BTreeSet<String> {
     let names = names(scene, checkout);
     let all = report.iter().map(|it| entry(it, &names));
     let all: BTreeSet<String> = all.collect();
-    // Without a tree of its own the mounts are those of one machine.
+    // Without a separate mount namespace, the mounts are those of the machine.
     let is_shared = all.contains("namespace: mnt of the machine");
     all.into_iter().filter(|it| !(is_shared && it.starts_with("mount "))).collect()
 }
 
-/// The places of the scene, the longest first.
+/// The paths of the scene, longest first.
 fn names(scene: &Scene, checkout: &str) -> Vec<(String, String)> {
     let root = scene.sandbox.root();
     let place = |path: &Path, name: &str| (path.display().to_string(), name.to_owned());
@@ -67,7 +67,7 @@ fn entry(line: &str, names: &[(String, String)]) -> String {
     }
 }
 
-/// Only whole parts of a path.
+/// Replaces only whole components of a path.
 fn replace_path(line: &str, path: &str, name: &str) -> String {
     let mut replaced = String::new();
     let mut rest = line;
@@ -81,7 +81,7 @@ fn replace_path(line: &str, path: &str, name: &str) -> String {
     replaced + rest
 }
 
-/// A part of a path whose name is another each time; what follows a space is kept.
+/// Normalizes a path component whose name differs between runs. Text after a space is kept.
 fn part(part: &str) -> String {
     let (name, rest) = match part.find(' ') {
         Some(at) => part.split_at(at),
@@ -111,10 +111,10 @@ fn part(part: &str) -> String {
     shown + rest
 }
 
-/// `PLACE TYPE ROOT OPTIONS`: where it comes from matters, and not on what disk that is.
+/// `PLACE TYPE ROOT OPTIONS`: the source of a mount matters, but not its disk.
 fn mount(rest: &str) -> String {
     let names = ["<egress socket>", "<file of the box>", "<own home>"];
-    // Names have a space.
+    // Some names contain a space.
     let mut text = rest.to_owned();
     for name in names {
         text = text.replace(name, &name.replace(' ', "_"));
@@ -161,7 +161,7 @@ fn limit(rest: &str) -> String {
     format!("limit: {name} {shown}")
 }
 
-/// A field of the status of a process.
+/// Normalizes a field of a process status.
 fn own(rest: &str) -> String {
     let (name, values) = rest.split_once(' ').unwrap_or((rest, ""));
     let user = rustix::process::geteuid().as_raw();
@@ -176,7 +176,7 @@ fn own(rest: &str) -> String {
         let bits = u64::from_str_radix(values, 16).unwrap_or(u64::MAX);
         let shown = match bits {
             0 => "none".to_owned(),
-            // Which there are depends on the kernel.
+            // The exact set depends on the kernel.
             bits if bits.count_ones() >= 40 => "all but few".to_owned(),
             bits => format!("{bits:#x}"),
         };
@@ -193,7 +193,7 @@ fn own(rest: &str) -> String {
     format!("{name} {}", if values.is_empty() { "none" } else { values })
 }
 
-/// The numbers and names that the scene was given are others each time.
+/// Normalizes the numbers and names of the scene, which differ between runs.
 fn connect(rest: &str) -> String {
     let words: Vec<&str> = rest.splitn(3, ' ').collect();
     match words[..] {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_the_same_on_every_machine() {
+    fn entries_are_the_same_on_every_machine() {
         for (line, expected) in [
             ("path rw /tmp/x/home/tree 0700 runs", "path rw: <checkout> 0700 runs"),
             ("path r /tmp/x/attempt-12/a", "path r: <root>/<attempt>/a"),

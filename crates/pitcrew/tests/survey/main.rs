@@ -1,6 +1,6 @@
-//! The survey: what programs can reach in each kind of box that the product makes, compared with what
-//! is checked in. `cargo xtask escape --survey` looks at every kind, in every tier, as every user; the
-//! tests look at the box of an agent.
+//! The survey compares what programs can reach in each kind of box with a checked-in inventory.
+//! `cargo xtask escape --survey` surveys every kind, in every tier, as every user; the tests survey
+//! the box of an agent.
 
 mod scene;
 mod outside;
@@ -19,21 +19,21 @@ use std::{
     time::Duration,
 };
 
-/// Who makes which box. `nesting` is an agent with a sandbox of its own, `git-fill` is git where it
-/// fills a new checkout, `git` where it collects what an agent has written.
+/// The kinds of boxes. `nesting` is an agent with its own sandbox, `git-fill` is git filling a new
+/// checkout, and `git` is git collecting the work of an agent.
 const KINDS: &[&str] = &["agent", "nesting", "setup", "check", "command", "git", "git-fill"];
 
-/// What is to be looked at, as `cargo xtask escape --survey` says it.
+/// The selected values, as passed by `cargo xtask escape --survey`.
 fn wanted(what: &str) -> Option<String> {
     std::env::var(format!("PITCREW_SURVEY_{what}")).ok()
 }
 
-/// An agent without a sandbox of its own is in the same box in T2.
+/// In T2, an agent without its own sandbox runs in the same box.
 fn kinds_of(tier: &str) -> Vec<&'static str> {
     KINDS.iter().copied().filter(|it| tier == "T3" || *it != "nesting").collect()
 }
 
-/// What was found in each of these kinds of box.
+/// The entries found in each of these kinds of box.
 fn survey(scene: &Scene, kinds: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let running = scene.start();
@@ -45,7 +45,7 @@ fn survey(scene: &Scene, kinds: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
         let Some(folder) = waiting else { continue };
         let Some(ready) = note(&folder, "ready") else { continue };
         let [kind, pid, place] = ready.lines().collect::<Vec<_>>()[..] else { continue };
-        // The same commands run in a trial of the plan's base, where setup is like a check.
+        // The same commands also run in a trial of the plan's base, where setup looks like a check.
         let of_attempt = if kind == "check" { "/scratch/attempt-" } else { "/.worktrees/" };
         let is_wanted =
             kinds.contains(&kind) && !found.contains_key(kind) && place.contains(of_attempt);
@@ -66,10 +66,10 @@ fn survey(scene: &Scene, kinds: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// What is found in the box of an agent is what is checked in, and each thing that it writes or connects
-/// to has a reason. `cargo xtask escape --survey` does the same for every kind of box.
+/// Everything found in the box of an agent is in the inventory, and everything that it can write or
+/// connect to has a reason. `cargo xtask escape --survey` checks this for every kind of box.
 #[test]
-fn nothing_is_in_reach_that_is_not_in_the_inventory() {
+fn everything_in_reach_is_in_the_inventory() {
     let all = wanted("ALL").is_some();
     let tiers = ["T3", "T2"].into_iter().filter(|it| match wanted("TIER") {
         Some(tier) => tier == *it,
@@ -126,28 +126,28 @@ fn look_at(tier: &str, user: User) -> Vec<String> {
     findings
 }
 
-/// The same leaks in each kind of box, through everything that makes it.
+/// The same leaks in each kind of box, started through the whole product.
 #[test]
-fn a_leak_is_found_in_each_kind_of_box() {
+fn leaks_are_found_in_each_kind_of_box() {
     find_in_boxes(leaks::in_boxes, leaks::found_in_boxes);
 }
 
 #[test]
-fn a_visible_process_is_found_in_each_kind_of_box() {
+fn visible_processes_are_found_in_each_kind_of_box() {
     find_in_boxes(leaks::processes_in_boxes, |_| leaks::FOUND_PROCESSES);
 }
 
 fn find_in_boxes(plant: fn(&Scene), leaks: fn(&str) -> &'static [&'static str]) {
     let (scene, mut kinds) = (Scene::new("T3", User::current()), kinds_of("T3"));
     plant(&scene);
-    // An ordinary user's git fills a checkout without a box.
+    // As an ordinary user, git fills a checkout without a box.
     kinds.retain(|it| *it != "git-fill" || User::current() == User::Root);
     let found = survey(&scene, &kinds);
     assert_found(&found, "T3", &kinds, leaks);
 }
 
 #[test]
-fn a_leak_is_found_where_there_is_no_box() {
+fn leaks_are_found_without_a_box() {
     if landlock_abi() < LANDLOCK_ABI_MIN {
         return skipped("leaks in T2", "the kernel has too old a version of Landlock");
     }

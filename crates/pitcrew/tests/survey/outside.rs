@@ -1,5 +1,5 @@
-//! The processes of a box, seen from outside: also what none of them can read of another, such as the
-//! descriptors of the first one.
+//! Inspects the processes of a box from outside, including data that they cannot read of each
+//! other, such as the descriptors of the first process.
 
 use std::{fs, path::Path};
 
@@ -15,8 +15,8 @@ const FIELDS: &[&str] = &[
     "Seccomp_filters",
 ];
 
-/// What can be seen of all processes that share the number space of this probe. `pid` is its number
-/// there. Nothing where it is not to be found.
+/// Describes all processes in the process namespace of this probe. `pid` is the probe's id in that
+/// namespace. Returns nothing if the probe is not found.
 pub fn look(pid: &str, folder: &Path) -> Vec<String> {
     let Some(probe) = pids().into_iter().find(|it| is_probe(*it, pid, folder)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A home, a repository and services of a machine, for a plan whose programs are the probe.
+//! A home, a repository and local services for a plan whose programs are the probe.
 
 use pitcrew_testkit::{Running, Sandbox, within};
 use std::{
@@ -15,10 +15,10 @@ use std::{
     time::Duration,
 };
 
-/// A user who is not root and owns nothing else.
+/// An unprivileged user who owns nothing else.
 pub const NOBODY: u32 = 65_534;
 
-/// What is secret outside, at its usual place in the home.
+/// Files with secrets at their usual places in the home.
 const SECRETS: &[&str] =
     &[".ssh/id", ".aws/credentials", ".gnupg/key", ".netrc", ".docker/config.json", "notes/diary"];
 
@@ -42,15 +42,15 @@ impl User {
         if rustix::process::geteuid().is_root() { Self::Root } else { Self::Ordinary }
     }
 
-    /// Only root can become another.
+    /// Whether this process can run programs as the user. Only root can change to another user.
     pub fn is_possible(self) -> bool {
         self == Self::current() || Self::current() == Self::Root
     }
 }
 
-/// Everything outside of the boxes.
+/// Everything outside the boxes.
 pub struct Scene {
-    // Ends before the sandbox, which leaves nothing behind.
+    // Dropped before the sandbox, which must leave nothing behind.
     bystander: Option<Running>,
     pub sandbox: Sandbox,
     tcp: TcpListener,
@@ -66,7 +66,7 @@ impl Scene {
         sandbox.set("PITCREW_SANDBOX", tier);
         let tools = sandbox.root().join("bin");
         fs::create_dir(&tools).expect("a folder");
-        // The same on every machine, whatever it has installed.
+        // The same on every machine, regardless of installed programs.
         sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
         sandbox.prepend_to_path(&tools);
         fs::copy(probe(), tools.join("survey_probe")).expect("a program");
@@ -111,7 +111,7 @@ impl Scene {
         scene.opened_for(user)
     }
 
-    /// The same with everything given to its user.
+    /// Returns the scene with everything owned by its user.
     fn opened_for(mut self, user: User) -> Self {
         for name in ["stream.sock", "dgram.sock"] {
             let path = self.sandbox.root().join("services").join(name);
@@ -120,7 +120,7 @@ impl Scene {
         if user == User::Ordinary && User::current() == User::Root {
             let program = self.sandbox.root().join("pitcrew");
             self.sandbox.become_user(&program, NOBODY);
-            // It is as large as a folder of programs, and stays root's.
+            // Too large to copy, so it stays owned by root.
             let built = Path::new(env!("CARGO_BIN_EXE_pitcrew"));
             if fs::hard_link(built, &program).is_err() {
                 fs::copy(built, program).expect("a program");
@@ -168,7 +168,7 @@ depends_on = ["command"]
         self.sandbox.start_program(&self.probe(), &words)
     }
 
-    /// What only the outside knows, as the probe takes it.
+    /// The orders for the probe: facts that are known only outside the box.
     pub fn orders(&self) -> String {
         let root = self.sandbox.root();
         let services = root.join("services");
@@ -191,7 +191,7 @@ depends_on = ["command"]
         lines.join("\n") + "\n"
     }
 
-    /// Folders of notes of probes that wait for an answer.
+    /// The note folders of probes that wait for an answer.
     pub fn waiting(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.sandbox.root().to_owned()];
@@ -209,7 +209,7 @@ depends_on = ["command"]
     }
 }
 
-/// What exists outside: all of the scene, and what is at the top of the machine.
+/// Paths that exist outside: all of the scene, and the top level of the machine.
 fn paths(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![(root.to_owned(), 12)];
@@ -232,7 +232,7 @@ fn paths(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The probe is an example of this crate, which is built with its tests.
+/// The probe is an example of this crate and is built with its tests.
 fn probe() -> PathBuf {
     let tests = std::env::current_exe().expect("the test itself");
     let program = tests.ancestors().nth(2).expect("Cargo's folders").join("examples/survey_probe");
@@ -245,7 +245,7 @@ pub fn write_program(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// What stands in front of git: where the product holds it, the probe goes first.
+/// A wrapper around git that runs the probe first if the product has confined it.
 fn git_in_front(tools: &Path) -> String {
     let path = std::env::var_os("PATH").expect("a PATH");
     let git = std::env::split_paths(&path).map(|it| it.join("git")).find(|it| it.is_file());
@@ -278,7 +278,7 @@ fn answering() -> UdpSocket {
     socket
 }
 
-/// Waits until a note is there.
+/// Waits until a note exists.
 pub fn note(folder: &Path, name: &str) -> Option<String> {
     within(Duration::from_mins(2), || fs::read_to_string(folder.join(name)).ok())
 }

@@ -1,7 +1,7 @@
-//! Makes ready what an agent will need, while its checkout is still being made.
+//! Prepares the start of an agent while its checkout is still being created.
 //!
-//! It is a guess at the order that will start the agent. Where that order says something else, or
-//! something goes wrong here, the agent is started as if this had never been.
+//! This predicts the order that will start the agent. If the order differs or the preparation
+//! fails, the agent is started as if nothing had been prepared.
 
 use super::{Agents, SpawnRequest};
 use crate::{Handle, handle::Message};
@@ -15,11 +15,11 @@ use std::{
 };
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// What is made ready, and for whom.
+/// The preparations in progress, by attempt.
 pub(super) type AllAhead = HashMap<AttemptId, JoinHandle<Option<PreparedShim>>>;
 
 impl Agents {
-    /// An agent will be wanted in this checkout, of which no more than the folder may be there.
+    /// Starts preparing an agent for this checkout, of which possibly only the folder exists.
     pub fn expect(self: &Arc<Self>, effect: EffectId, attempt: AttemptId, checkout: PathBuf) {
         let agents = self.clone();
         let made = async move { agents.make_ready(effect, attempt, &checkout).await };
@@ -42,13 +42,14 @@ impl Agents {
         prepare_shim(&launch.program, &launch.shim).ok()
     }
 
-    /// What was made ready for the agent of this attempt.
+    /// Takes what was prepared for the agent of this attempt.
     pub(super) async fn taken(&self, attempt: AttemptId) -> Option<PreparedShim> {
         let made = self.all_ahead().remove(&attempt);
         made?.await.ok().flatten()
     }
 
-    /// No agent is wanted for this attempt after all. What was made ready for it ends by itself.
+    /// Cancels the preparation, because the attempt needs no agent. What was prepared ends by
+    /// itself.
     pub fn expect_nobody(&self, attempt: AttemptId) {
         if let Some(made) = self.all_ahead().remove(&attempt) {
             made.abort();
@@ -57,7 +58,7 @@ impl Agents {
         }
     }
 
-    /// The same for all of them, for a shutdown; it waits until nothing of it is left.
+    /// Cancels all preparations at shutdown, and waits until nothing is left of them.
     pub(super) async fn end_ahead(&self) {
         let all: Vec<_> = self.all_ahead().drain().map(|it| it.1).collect();
         for made in all {
@@ -74,8 +75,8 @@ impl Agents {
 }
 
 impl Handle {
-    /// The agent that will be started for an attempt, as far as it is known before its checkout is
-    /// there. Nothing where that decides what it sees.
+    /// Predicts the agent of an attempt before its checkout exists. Returns `None` if the content
+    /// of the checkout determines what the agent sees.
     async fn wanted(&self, attempt: AttemptId) -> Option<SpawnRequest> {
         let (sender, answer) = oneshot::channel();
         let look = move |state: &State| drop(sender.send(wanted(state, attempt)));

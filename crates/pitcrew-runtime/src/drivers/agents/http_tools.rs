@@ -27,7 +27,7 @@ const SERVED_MAX: Duration = Duration::from_secs(5);
 /// Access to the tools over HTTP. Without a server there is none.
 #[derive(Clone)]
 pub struct HttpTools {
-    /// The file with the port number.
+    /// The file that stores the port number.
     kept: PathBuf,
     open: watch::Sender<Option<OpenTools>>,
 }
@@ -40,7 +40,7 @@ impl HttpTools {
     /// Sets the server. Ports that agents know from earlier are opened first.
     pub async fn served_by(&self, open: OpenTools) {
         if let Some(port) = self.kept_port() {
-            // If another process has the port now, new agents get another one.
+            // If another process uses the port now, new agents get a different one.
             open(port).await.ok();
         }
         self.open.send_replace(Some(open));

@@ -33,19 +33,19 @@ pub struct AgentSetup {
     pub prices: BTreeMap<String, ModelPrices>,
     /// How long an agent keeps running without an orchestrator.
     pub lease_ms: u64,
-    /// What every program may do.
+    /// The policy of every program.
     pub policy: Policy,
     /// The tools over HTTP, if there is a server.
     pub http: HttpTools,
     /// The sockets for the workers' tool calls.
     pub sockets: WorkerSockets,
-    /// What sandboxed programs may reach on the network.
+    /// The network destinations that sandboxed programs may reach.
     pub network: Lookup,
     /// The user's repository, whose ignore file lists build outputs.
     pub root: PathBuf,
 }
 
-/// The agent of a task and its model; if absent, the one of the settings.
+/// The agent of a task and its model, which defaults to the one in the settings.
 pub struct SpawnRequest {
     pub backend: Backend,
     pub model: Option<String>,
@@ -132,8 +132,8 @@ impl AgentSetup {
                 read.extend(kept.into_iter().flat_map(places).map(|it| it.source));
             }
         }
-        // An agent with its own sandbox cannot run it inside a stricter one, nor without one: then
-        // ours applies.
+        // An agent's own sandbox does not work inside a stricter one or without a box. In these
+        // cases ours applies.
         let holds_itself = self.policy.tier == Tier::T3 && self.has_own_sandbox(&wanted.backend);
         let WorkerAccess { zone, sees, stay } = &wanted.reach;
         let hold = match stay {
@@ -217,7 +217,7 @@ impl AgentSetup {
         ]
     }
 
-    /// `pitcrew tool` works in the agent's shell even if pitcrew is not installed.
+    /// Makes `pitcrew tool` work in the agent's shell even if pitcrew is not installed.
     fn with_our_program(&self, mut env: Vec<(String, String)>) -> Vec<(String, String)> {
         if let (Some(folder), Some((_, path))) =
             (self.program.parent(), env.iter_mut().find(|it| it.0 == "PATH"))
@@ -231,7 +231,7 @@ impl AgentSetup {
 const NO_MODEL: &str = "no model is set for the orchestrator; set PITCREW_MODEL=provider/name or `[model]` in \
     your settings, and stop the running orchestrator with `pitcrew stop`";
 
-/// How to reach a model from this machine, in addition to its settings.
+/// Variables for reaching a model from this machine, in addition to its settings.
 const WEB_VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -263,7 +263,7 @@ fn agent_command(backend: &BackendSettings) -> (Vec<String>, Variables) {
     (argv, env.into_iter().collect())
 }
 
-/// The same with existing variables.
+/// Like `agent_command`, with existing variables.
 pub(super) fn located(
     backend: &BackendSettings,
     user: &BTreeMap<String, String>,

@@ -15,7 +15,7 @@ pub struct Live {
     pub over: Notify,
     /// The prompt of the open turn.
     pub turn: watch::Sender<Option<EffectId>>,
-    /// It is being stopped, and the stopper reports its exit.
+    /// The agent is being stopped, and the stopper reports its exit.
     pub stopping: AtomicBool,
     pump: Mutex<Option<JoinHandle<()>>>,
 }

@@ -36,7 +36,8 @@ pub async fn run(
             }
             Event::Usage(usage) => Signal::UsageReported { worker, usage },
             Event::Exited(exit) => {
-                // Its last output counts, even if it came while no client was attached.
+                // The agent's last output is reported first, even if it arrived while no client was
+                // attached.
                 turn_reported(&agents, worker).await;
                 if is_stopping(&agents, worker) {
                     break;
@@ -46,8 +47,8 @@ pub async fn run(
         };
         handle.signal(signal).await;
     }
-    // Removed only after its exit was reported, because its absence means that it is gone. A stop
-    // in progress has its own reference.
+    // Removed only after the exit was reported, because a missing worker counts as gone. A stop in
+    // progress has a separate reference.
     if let Some(agents) = agents.upgrade() {
         agents.forget(worker);
     }
@@ -57,7 +58,7 @@ pub async fn run(
 async fn turn_reported(agents: &Weak<Agents>, worker: WorkerId) {
     let turn = agents.upgrade().and_then(|it| it.find(worker)).map(|it| it.turn.subscribe());
     if let Some(mut turn) = turn {
-        // The sender is gone if the result is no longer needed.
+        // The sender is dropped if the result is no longer needed.
         turn.wait_for(Option::is_none).await.ok();
     }
 }

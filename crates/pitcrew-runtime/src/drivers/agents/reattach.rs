@@ -32,11 +32,11 @@ pub struct PreviousAgent {
 /// The result of reattaching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReattachOutcome {
-    /// It is running, and ran without an orchestrator for this long.
+    /// The agent is running, and ran without an orchestrator for this long.
     Alive {
         away: Duration,
     },
-    /// It exited by itself. Its earlier output is processed as usual.
+    /// The agent exited by itself. Its earlier output is processed as usual.
     Ended,
     Lost,
 }
@@ -45,7 +45,7 @@ impl Agents {
     /// Reattaches to an agent. If it is lost, none of it runs when this returns.
     pub async fn reattach(self: &Arc<Self>, held: &PreviousAgent) -> ReattachOutcome {
         let began = Instant::now();
-        // If this fails its tool calls fail with an error.
+        // If this fails, the agent's tool calls fail with an error.
         self.setup.sockets.open(held.attempt).ok();
         let dir = self.setup.dirs.attempt(held.attempt);
         let path = Path::new(&held.path);
@@ -57,8 +57,8 @@ impl Agents {
             return ReattachOutcome::Lost;
         };
         let live = Arc::new(Live::new(held.attempt));
-        // Effects are issued later; the agent's current output must not overtake the end of the
-        // turn.
+        // Effects are issued later. The agent's current output must not be reported before the end
+        // of the turn.
         live.turn.send_replace(held.prompt);
         self.live().insert(held.worker, live.clone());
         self.hold(&live, held.worker, (back.session, back.events), held.note.clone());

@@ -24,11 +24,11 @@ use std::{
 };
 use tokio::sync::Mutex;
 
-/// How long unpacking may take.
+/// The time limit for unpacking.
 const TIME_MAX: Duration = Duration::from_mins(1);
-/// The next orchestrator removes what no agent has used for this long.
+/// Files that no agent has used for this long are removed at the next start.
 const UNUSED_MAX: Duration = Duration::from_hours(7 * 24);
-/// Incomplete files this old are leftovers.
+/// Incomplete files of this age are leftovers.
 const HALF_MAX: Duration = Duration::from_mins(10);
 
 /// The prefix of incomplete or partly removed folders.
@@ -39,7 +39,7 @@ type Variables = BTreeMap<String, String>;
 pub struct Unpacked {
     /// One folder for each program, shared by all workspaces of a user.
     folder: PathBuf,
-    /// What every program may do.
+    /// The policy of every program.
     policy: Policy,
     log: Arc<Log>,
     /// The failures, by the name of the folder. Locked while unpacking.
@@ -89,7 +89,7 @@ impl Unpacked {
     }
 
     async fn unpack(&self, name: &str, packed: Packed) -> Option<()> {
-        // Continues even if the caller is gone; the next one waits for it.
+        // Continues even if the caller is dropped; the next caller waits for it.
         let mut failed = self.failed.clone().lock_owned().await;
         let (folder, policy) = (self.folder.clone(), self.policy.clone());
         let (name, log, over) = (name.to_owned(), self.log.clone(), self.over.clone());
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_cannot_be_unpacked_is_left_alone() {
+    async fn programs_that_cannot_be_shared_are_skipped() {
         for program in
             ["#!/bin/sh\nexit 3\n", "#!/bin/sh\n", "#!/bin/sh\ntouch \"$TO/a\"; exit 1\n"]
         {

@@ -61,7 +61,7 @@ impl WorkerSockets {
         let listener = self.listen(attempt)?;
         let (close, closed) = oneshot::channel();
         open.insert(attempt, close);
-        // Without a server there is no answer, as before it starts.
+        // Without a server, callers get no answer, as before it starts.
         self.opened.send(WorkerSocket { attempt, listener, closed }).ok();
         Ok(())
     }

@@ -31,7 +31,7 @@ fn variants(path: &str) -> Vec<String> {
 
 struct Candidate {
     path: String,
-    /// It is written as a path, not just as a word.
+    /// Whether it is written as a path and not just as a word.
     is_path: bool,
 }
 

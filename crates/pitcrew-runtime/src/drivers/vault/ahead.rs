@@ -1,6 +1,7 @@
-//! Checkouts of sub-tasks that are filled while the state that they begin with is still being kept.
+//! Fills checkouts of sub-tasks while their initial state is still being saved.
 //!
-//! A guess at the order to make one. It costs a core where one is idle, and nothing relies on it.
+//! This predicts the order that creates the checkout. It uses an idle core, and nothing depends on
+//! it.
 
 use super::VaultDriver;
 use crate::Handle;
@@ -9,12 +10,12 @@ use pitcrew_kernel::State;
 use pitcrew_model::{AttemptId, CommitId, TaskId, TaskStatus, WorkspaceMode, text};
 
 impl VaultDriver {
-    /// A state of this attempt is about to be kept, and differs little from the one that was kept
-    /// last. The first of those who wait for it is given a checkout.
+    /// Starts filling a checkout for the first sub-task that waits for a state of this attempt. The
+    /// state is about to be saved and differs little from the last saved one.
     pub async fn expect_checkout(&self, handle: &Handle, parent: AttemptId, last: CommitId) {
         let next = handle.look(move |state| next(state, parent)).await.flatten();
         let (vault, policy) = (self.vault.clone(), self.policy.clone());
-        // The vault knows of it, and ends it.
+        // The task may be detached, because the vault keeps track of it and ends it.
         tokio::task::spawn_blocking(move || match next {
             Some((task, slug)) => {
                 vault.fill_ahead(&FillAhead { parent, task, slug, commit: last }, &policy);
@@ -23,20 +24,20 @@ impl VaultDriver {
         });
     }
 
-    /// Nobody is handed out work by this attempt any more.
+    /// Discards the checkout, because this attempt will not delegate further work.
     pub(super) fn expect_no_checkout(&self, parent: AttemptId) {
         let vault = self.vault.clone();
         tokio::task::spawn_blocking(move || vault.drop_ahead(parent));
     }
 
-    /// The same for all of them, for a shutdown; it waits until nothing of it is left.
+    /// Discards all checkouts at shutdown, and waits until nothing is left of them.
     pub async fn end_ahead(&self) {
         let vault = self.vault.clone();
         tokio::task::spawn_blocking(move || vault.drop_all_ahead()).await.ok();
     }
 }
 
-/// Who will work in a checkout of its own as soon as the state is kept, and what it is called.
+/// The next sub-task that gets an isolated checkout when the state is saved, and its name.
 fn next(state: &State, parent: AttemptId) -> Option<(TaskId, String)> {
     let waiters = state.attempts.get(parent)?.family.waiters.iter();
     let mut waiters = waiters.filter_map(|it| state.tasks.get(*it));

@@ -1,6 +1,7 @@
-//! Orders that are about to come: what they take is made before they are there.
+//! Prepares what an expected order will need before the order arrives.
 //!
-//! A box dies with the thread that made it, so a thread of its own makes it and does the work in it.
+//! A box dies with the thread that created it, so a separate thread creates it and does the work in
+//! it.
 
 use pitcrew_model::AttemptId;
 use std::{
@@ -16,32 +17,32 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// How long it is waited for the order. An agent may take its time to end.
+/// How long to wait for the order. An agent may take some time to exit.
 const ORDER_MAX: Duration = Duration::from_secs(20);
 
-/// What is done with what was made ready.
+/// The work of an order, which receives the prepared resources.
 type Job<R> = Box<dyn FnOnce(Option<R>) + Send>;
 
 type Waiting<R> = Mutex<HashMap<AttemptId, Waiter<R>>>;
 
-/// A thread that waits for its order.
+/// A thread that has prepared for an order and waits for it.
 struct Waiter<R> {
-    /// Which one of an attempt it is: another may have taken its place.
+    /// Distinguishes the waiters of an attempt, because another one may have replaced this one.
     number: u64,
     orders: mpsc::Sender<Job<R>>,
-    /// Cut off when nothing of what it made is left.
+    /// Disconnected when all prepared resources have been released.
     ended: mpsc::Receiver<()>,
 }
 
 impl<R> Waiter<R> {
-    /// Its order does not come any more. Returns when nothing of what it made is left.
+    /// Cancels the expected order. Returns when all prepared resources have been released.
     fn end(self) {
         drop(self.orders);
         self.ended.recv().ok();
     }
 }
 
-/// Who waits for an order with something that is ready for it. All of them give up when this is gone.
+/// The threads that wait for an order. They all give up when this is dropped.
 pub(super) struct Expected<R> {
     waiting: Arc<Waiting<R>>,
 }
@@ -59,8 +60,8 @@ impl<R> Default for Expected<R> {
 }
 
 impl<R: 'static> Expected<R> {
-    /// An order for this attempt is about to come. Whatever fails here is done and told when it is
-    /// carried out.
+    /// Prepares for an order for this attempt. If the preparation fails, the order does all the
+    /// work and reports any errors.
     pub(super) fn expect(
         &self,
         attempt: AttemptId,
@@ -71,7 +72,7 @@ impl<R: 'static> Expected<R> {
         let (sender, orders) = mpsc::channel::<Job<R>>();
         let (ending, ended) = mpsc::channel::<()>();
         let all = Arc::downgrade(&self.waiting);
-        // Nobody is to find the list without either of the two.
+        // Keep the list locked until the old waiter has been replaced by the new one.
         let mut waiting = lock(&self.waiting);
         let before = waiting.remove(&attempt);
         let wait = move || {
@@ -79,14 +80,16 @@ impl<R: 'static> Expected<R> {
             if let Some(before) = before {
                 before.end();
             }
-            // An order that has come is carried out anyway.
+            // If the preparation panics, the order is still carried out, without prepared
+            // resources.
             let ready = catch_unwind(AssertUnwindSafe(get_ready)).ok().flatten();
             match orders.recv_timeout(ORDER_MAX) {
                 Ok(job) => job(ready),
-                // Somebody else waits in our place, or nobody is to wait any more.
+                // Another waiter has replaced this one, or the order was cancelled.
                 Err(RecvTimeoutError::Disconnected) => drop(ready),
                 Err(RecvTimeoutError::Timeout) => {
-                    // First: who does not find us in the list relies on it.
+                    // Before removing the entry, because a missing entry means that the resources
+                    // are released.
                     drop(ready);
                     if let Some(all) = all.upgrade() {
                         let mut waiting = lock(&all);
@@ -94,21 +97,21 @@ impl<R: 'static> Expected<R> {
                             waiting.remove(&attempt);
                         }
                     }
-                    // From now on nobody gives it to us; somebody may have done so just then.
+                    // No order can arrive from now on, but one may have been sent just before.
                     if let Ok(job) = orders.recv() {
                         job(None);
                     }
                 }
             }
         };
-        // Where no thread is to be had, the one before is told to end and not waited for.
+        // If no thread can be started, the previous waiter is dropped without waiting for its end.
         if thread::Builder::new().name("expected".into()).spawn(wait).is_ok() {
             waiting.insert(attempt, Waiter { number, orders: sender, ended });
         }
     }
 
-    /// Whatever comes next of the attempt, it is not this order. Blocks until nothing is left of what
-    /// was made for it: a box stands in the checkout that may be removed next.
+    /// Cancels the expected order of an attempt. Blocks until all prepared resources are released,
+    /// because a box uses the checkout, which may be removed next.
     pub(super) fn forget(&self, attempt: AttemptId) {
         let waiter = lock(&self.waiting).remove(&attempt);
         if let Some(waiter) = waiter {
@@ -116,7 +119,7 @@ impl<R: 'static> Expected<R> {
         }
     }
 
-    /// Does the work of the order with what is ready for it, or with nothing.
+    /// Carries out an order, with prepared resources if there are any.
     pub(super) async fn carry_out<T: Send + 'static>(
         &self,
         attempt: AttemptId,
@@ -131,13 +134,13 @@ impl<R: 'static> Expected<R> {
         }
         match result.await {
             Ok(Ok(done)) => Ok(done),
-            // Whoever caught it in the first place reports it.
+            // The panic was already reported where it was first caught.
             Ok(Err(panic)) => resume_unwind(panic),
             Err(gone) => Err(gone),
         }
     }
 
-    /// Gives the job to whoever waits for it. Gives it back where nobody does.
+    /// Hands the job to a waiter, or returns it if there is none.
     fn take(&self, attempt: AttemptId, job: Job<R>) -> Option<Job<R>> {
         let mut waiting = lock(&self.waiting);
         match waiting.remove(&attempt) {
@@ -156,7 +159,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
 
-    /// What is there until it has ended, which takes a while.
+    /// A resource that takes a while to release.
     struct Slow(Arc<AtomicUsize>);
 
     impl Slow {
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_what_is_forgotten() {
+    fn forgetting_releases_prepared_resources() {
         let (expected, there) = (Expected::default(), Arc::new(AtomicUsize::new(0)));
         let (attempt, other) = (AttemptId(1), AttemptId(2));
         for attempt in [attempt, attempt, other] {

@@ -37,7 +37,7 @@ pub(super) fn cargo(user: &Variables) -> Option<String> {
     let rustup = own.or_else(|| Some(Path::new(user.get("HOME")?).join(".rustup")));
     let chains = rustup.map(|it| entries(&it.join("toolchains"))).unwrap_or_default();
     let chains = chains.into_iter().map(|it| it.join("bin/cargo"));
-    // The cargo on the path may only select one of these.
+    // The cargo on the path may only be a launcher for one of these.
     let mut programs = chains.chain(find_program("cargo", user).map(|it| it.path));
     programs.find_map(|it| index_in(&it))
 }

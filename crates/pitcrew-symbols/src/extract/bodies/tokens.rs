@@ -15,7 +15,7 @@ pub enum Token<'a> {
     Greater,
     Semicolon,
     Other,
-    /// There are no more.
+    /// The end of the source.
     End,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Tokens<'a> {
         Self { source, at: 0 }
     }
 
-    /// Behind the last token.
+    /// The position after the last token.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -38,8 +38,8 @@ impl<'a> Tokens<'a> {
         &self.source[self.at..]
     }
 
-    /// The next token that is neither a comment nor a literal with quotes; none if one of those
-    /// never ends.
+    /// Returns the next token that is neither a comment nor a quoted literal, or `None` if a
+    /// comment or literal is not terminated.
     pub fn next(&mut self) -> Option<Token<'a>> {
         loop {
             let token = match self.rest() {
@@ -89,7 +89,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Goes behind the brace that closes a block, and says where that brace is.
+    /// Skips past the brace that closes a block and returns the position of that brace.
     pub fn end_of_block(&mut self) -> Option<usize> {
         let mut open_count = 1_usize;
         loop {
@@ -111,7 +111,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Comments stand in comments.
+    /// Block comments can be nested.
     fn comment(&mut self) -> Option<()> {
         let mut open_count = 0_usize;
         loop {
@@ -146,10 +146,10 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A character, or a lifetime, which has no second quote.
+    /// Skips a character literal, or a lifetime, which has no closing quote.
     fn quote(&mut self) {
         let length = match self.rest() {
-            // The character behind the backslash may be a quote.
+            // The character after the backslash may be a quote.
             [_, b'\\', _, rest @ ..] => {
                 let rest = &rest[..rest.len().min(ESCAPE_BYTES_MAX)];
                 memchr(b'\'', rest).map(|it| it + 4)
@@ -163,7 +163,7 @@ impl<'a> Tokens<'a> {
         self.at += length.unwrap_or(1);
     }
 
-    /// `r#fn` is one word, and not `fn`.
+    /// `r#fn` is one word and differs from `fn`.
     fn word(&mut self) -> &'a [u8] {
         let start = self.at;
         self.pass_word();
@@ -181,7 +181,7 @@ impl<'a> Tokens<'a> {
         self.at += self.rest().iter().take_while(|it| is_word(**it)).count();
     }
 
-    /// Goes behind the raw string that a word begins. Says whether it does.
+    /// Skips the raw string that starts with `word`. Returns whether there is one.
     fn raw_string(&mut self, word: &[u8]) -> Option<bool> {
         if !matches!(word, b"r" | b"br" | b"cr") {
             return Some(false);
@@ -202,7 +202,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// `\u{10FFFF}` is the longest, after its first two.
+/// The longest escape is `\u{10FFFF}`, without its first two characters.
 const ESCAPE_BYTES_MAX: usize = 16;
 
 fn is_word(byte: u8) -> bool {

@@ -1,4 +1,4 @@
-//! Finds the name in a declarator, which in C is in the middle of its type.
+//! Finds the name in a declarator. In C, the name is in the middle of its type.
 
 use super::super::node::{Field, Node};
 use super::super::walk::Walk;
@@ -9,13 +9,13 @@ const DEPTH_MAX: u32 = 64;
 
 pub struct Declared<'t> {
     pub name: String,
-    /// What stands before the name: `A::b` in `A::b::c`.
+    /// The qualifier of the name: `A::b` in `A::b::c`.
     pub owner: Option<String>,
-    /// There are some if it is a function.
+    /// Present if the declarator is a function.
     pub parameters: Option<Node<'t>>,
 }
 
-/// Goes from `*(*name[3])(int)` inwards to the name.
+/// Descends from `*(*name[3])(int)` to the name.
 pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
     let (mut node, mut parameters) = (node, None);
     for _ in 0..DEPTH_MAX {
@@ -30,7 +30,7 @@ pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
             }
             "qualified_identifier" => return Some(qualified(walk, node, parameters)),
             "function_declarator" => {
-                // Of a pointer to a function the name is in parentheses, and no function.
+                // The name of a pointer to a function is in parentheses and is not a function.
                 let inner = node.field(Field::Declarator)?;
                 if inner.kind() != "parenthesized_declarator" {
                     parameters = node.field(Field::Parameters);
@@ -46,20 +46,20 @@ pub fn read<'t>(walk: &Walk<'_>, node: Node<'t>) -> Option<Declared<'t>> {
     None
 }
 
-/// What a function takes; `(void)` is nothing.
+/// The parameters of a function; `(void)` means none.
 pub fn parameters(walk: &Walk<'_>, list: Option<Node<'_>>) -> Vec<Member> {
     let mut members = walk.members(Kind::Parameter, list);
     members.retain(|it| &*it.text != "void");
     members
 }
 
-/// The declarator stands behind attributes and qualifiers.
+/// The declarator follows attributes and qualifiers.
 fn last_named(node: Node<'_>) -> Option<Node<'_>> {
     let count = u32::try_from(node.named_child_count()).ok()?;
     count.checked_sub(1).and_then(|it| node.named_child(it))
 }
 
-/// Without the arguments of a template or a conversion.
+/// The name without template arguments or the parameters of a conversion.
 fn name(walk: &Walk<'_>, node: Node<'_>) -> String {
     match node.kind() {
         "operator_cast" => {
@@ -75,7 +75,7 @@ fn name(walk: &Walk<'_>, node: Node<'_>) -> String {
 
 fn qualified<'t>(walk: &Walk<'_>, node: Node<'t>, parameters: Option<Node<'t>>) -> Declared<'t> {
     let text = walk.header_of(node, None);
-    // Of `A<B::C>::d` the owner is `A`.
+    // The owner in `A<B::C>::d` is `A`.
     let (mut depth, mut plain) = (0_u32, String::new());
     let operator = text.find("operator").unwrap_or(text.len());
     for (at, letter) in text.char_indices() {

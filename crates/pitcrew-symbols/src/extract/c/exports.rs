@@ -6,7 +6,7 @@
 use memchr::memmem;
 use std::borrow::Cow;
 
-/// The source with blanks instead of them.
+/// Returns the source with export macros replaced by blanks.
 pub fn without_exports(source: &[u8]) -> Cow<'_, [u8]> {
     let mut made = Cow::Borrowed(source);
     for keyword in ["class", "struct", "union"] {
@@ -25,7 +25,7 @@ pub fn without_exports(source: &[u8]) -> Cow<'_, [u8]> {
     made
 }
 
-/// Where such a word ends, if one begins here.
+/// Returns the end of an export macro that begins at this position.
 fn export(source: &[u8], at: usize) -> Option<usize> {
     let rest = &source[at..];
     let macro_at = rest.iter().position(|it| !it.is_ascii_whitespace()).filter(|it| *it > 0)?;

@@ -5,7 +5,7 @@ use super::super::walk::{Definition, Scope, Walk, each};
 use super::{declarator, visit};
 use crate::{Kind, Member, Visibility};
 
-/// A type with a body. One without is only mentioned.
+/// A type with a body. A type without a body is only a reference.
 pub fn specifier(
     walk: &mut Walk<'_>,
     scope: &Scope,
@@ -17,7 +17,7 @@ pub fn specifier(
     let own = node.field(Field::Name).map(|it| walk.header_of(it, None));
     let own = own.map(|it| it.split('<').next().unwrap_or_default().to_owned());
     let Some(name) = named.map(str::to_owned).or(own) else {
-        // What an enum without a name lists is used by itself.
+        // The constants of an anonymous enum are used without a qualifier.
         return anonymous(walk, scope, node, body);
     };
     let (kind, inner) = match node.kind() {
@@ -75,7 +75,7 @@ fn anonymous(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, body: Node<'_>)
     }
 }
 
-/// The fields; functions are symbols of their own.
+/// The fields of a type. Member functions are separate symbols.
 fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     each(Some(body), |it| {
@@ -87,7 +87,8 @@ fn fields(walk: &Walk<'_>, body: Node<'_>) -> Vec<Member> {
     members
 }
 
-/// `union { int a; float b; };` in a type: its fields are those of the type.
+/// Whether this is an anonymous `union { int a; float b; };`, whose fields belong to the outer
+/// type.
 fn holds_fields(node: Node<'_>) -> bool {
     let of = node.field(Field::Type);
     of.is_some_and(|it| {
@@ -101,7 +102,7 @@ fn declares_function(walk: &Walk<'_>, node: Node<'_>) -> bool {
     declarator.and_then(|it| declarator::read(walk, it)).is_some_and(|it| it.parameters.is_some())
 }
 
-/// `typedef struct { ... } A;` defines `A`; any other typedef is another name.
+/// `typedef struct { ... } A;` defines `A`. Any other typedef is an alias.
 pub fn type_definition(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>) {
     let Some(of) = node.field(Field::Type) else { return };
     let mut names = Vec::new();

@@ -15,11 +15,12 @@ pub struct Variable<'a, 't> {
     pub constant: bool,
 }
 
-/// The words that all declarators of a statement share, and one of them: `export const a = 1`.
+/// The part of a statement that its declarators share, followed by one of them:
+/// `export const a = 1`.
 pub fn leading(walk: &Walk<'_>, outer: Node<'_>, declarator: Node<'_>, end: usize) -> String {
     let start = outer.start_byte();
     let words = walk.header(start, declarator.start_byte());
-    // Of `let a = 1, b = 2` the second begins behind the first.
+    // The second declarator of `let a = 1, b = 2` begins after the first.
     let words = words.split(['=', '(']).next().unwrap_or_default();
     let keyword = ["const", "let", "var"].into_iter().find_map(|it| {
         let at = words.split(' ').position(|word| word == it)?;
@@ -60,7 +61,7 @@ pub fn variable(walk: &mut Walk<'_>, scope: &Scope, it: Variable<'_, '_>) {
     walk.define(scope, Definition { kind, name, visibility, signature, members, node, doc: None });
 }
 
-/// What stands in `... as const`, `... satisfies A` and `Object.freeze(...)`.
+/// The inner value of `... as const`, `... satisfies A` and `Object.freeze(...)`.
 fn unwrapped(value: Node<'_>) -> Node<'_> {
     let inner = match value.kind() {
         "as_expression" | "satisfies_expression" | "parenthesized_expression" => Some(value),
@@ -77,7 +78,7 @@ fn wrapped_function(value: Node<'_>) -> Option<Node<'_>> {
     Some(first).filter(|it| is_function(*it))
 }
 
-/// Names that a pattern gives to parts of a value; more are left out.
+/// The maximum number of names in one pattern; the rest is left out.
 const PARTS_MAX: usize = 200;
 
 /// `const { a, b: c, ...d } = e` and `const [a, b] = c`: each name is one definition.
@@ -126,7 +127,7 @@ pub fn parts(
     }
 }
 
-/// The keys of an object, and how its functions are called.
+/// The keys of an object and the signatures of its functions.
 fn entries(walk: &Walk<'_>, value: Node<'_>) -> Vec<Member> {
     let mut members = Vec::new();
     let value = Some(value).filter(|it| it.kind() == "object");
@@ -180,7 +181,7 @@ pub fn statement(walk: &mut Walk<'_>, scope: &Scope, node: Node<'_>, outer: Node
     }
 }
 
-/// A name is given a function, a class or something else.
+/// A name to which a function, a class or another value is assigned.
 pub fn value(
     walk: &mut Walk<'_>,
     scope: &Scope,

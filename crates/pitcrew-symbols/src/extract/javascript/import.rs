@@ -56,7 +56,7 @@ fn specifiers(walk: &Walk<'_>, list: Node<'_>, module: &mut Imported) {
     });
 }
 
-/// `export { a, b as c }`, and the same `from` somewhere else, which is an import as well.
+/// `export { a, b as c }`. With `from`, this is also an import.
 pub fn export(walk: &mut Walk<'_>, node: Node<'_>) {
     let mut module = Imported::default();
     let mut parts = Vec::new();
@@ -84,7 +84,7 @@ pub fn export(walk: &mut Walk<'_>, node: Node<'_>) {
     }
 }
 
-/// `const { a, b: c } = require("d")`; returns whether it is one.
+/// `const { a, b: c } = require("d")`; returns whether the statement has this form.
 pub fn require(walk: &mut Walk<'_>, declarator: Node<'_>, outer: Node<'_>) -> bool {
     let value = declarator.field(Field::Value);
     let Some(call) = value.filter(|it| it.kind() == "call_expression") else { return false };

@@ -1,4 +1,4 @@
-//! Imports of C#, Kotlin, PHP, Scala and Swift, whose last part is what is imported.
+//! Imports of C#, Kotlin, PHP, Scala and Swift. The last part of the path is the imported name.
 
 use super::super::node::Node;
 use super::super::walk::{Imported, Walk};
@@ -16,7 +16,7 @@ pub fn import(walk: &mut Walk<'_>, node: Node<'_>) {
     walk.import(node, modules);
 }
 
-/// `using System.Text;` takes everything, `using A = B.C;` one thing.
+/// `using System.Text;` imports everything; `using A = B.C;` imports one name.
 fn using(text: &str) -> Imported {
     let path = words_after(text, &["global", "using", "static", "unsafe"]);
     match path.split_once('=') {
@@ -45,7 +45,7 @@ fn php(text: &str) -> Vec<Imported> {
     listed(prefix, list, '\\')
 }
 
-/// `import Foundation` takes everything, `import struct Core.Token` one thing.
+/// `import Foundation` imports everything; `import struct Core.Token` imports one name.
 fn swift(text: &str) -> Imported {
     let path = text.rsplit(' ').next().unwrap_or_default();
     if path.contains('.') {
@@ -64,7 +64,7 @@ fn scala(text: &str) -> Vec<Imported> {
     listed(prefix, list, '.')
 }
 
-/// Each of `C, D as E`, behind what stands before the list.
+/// The entries of `C, D as E`, each with the prefix before the list.
 fn listed(prefix: &str, list: &str, separator: char) -> Vec<Imported> {
     let parts = list.split(',').map(str::trim).filter(|it| !it.is_empty());
     parts

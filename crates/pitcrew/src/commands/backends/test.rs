@@ -62,7 +62,7 @@ struct TestResult {
 
 /// Why an agent cannot work, and how to fix it.
 struct BackendProblem {
-    /// One word for scripts.
+    /// A machine-readable word.
     kind: &'static str,
     reason: String,
     help: String,

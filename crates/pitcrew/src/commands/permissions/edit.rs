@@ -1,7 +1,7 @@
 //! Edits a permissions file; it is replaced only if the new text is valid.
 //!
-//! The editor opens a draft. A draft with errors is kept, and the next edit opens it again, so neither
-//! the person's text nor the current file is lost.
+//! The editor opens a draft. A draft with errors is kept, and the next edit opens it again, so
+//! neither the person's text nor the current file is lost.
 
 use super::{CommandResult, notes};
 use crate::{cli::EditArgs, exit::Exit, output::Output, report::Report, workspace::Workspace};

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the orchestrator of one repository is started with.
+/// How the orchestrator of one repository is started.
 pub(super) struct Unit {
     pub(super) program: PathBuf,
     pub(super) workspace: PathBuf,
@@ -17,7 +17,7 @@ pub(super) struct Unit {
 impl Unit {
     pub(super) fn render(&self) -> String {
         let workspace = word(self.workspace.as_os_str().as_bytes());
-        // With the colon no `$` in a path is taken for a variable.
+        // The colon prevents systemd from expanding `$` in a path.
         let program = word(&[b":", self.program.as_os_str().as_bytes()].concat());
         let mut environment = String::new();
         for (name, value) in &self.environment {
@@ -52,7 +52,7 @@ WantedBy=default.target
     }
 }
 
-/// A quoted word of a command line or an assignment: no space splits it, no `%` is a specifier.
+/// Quotes an argument or assignment, so that spaces do not split it and `%` is no specifier.
 fn word(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for chunk in bytes.utf8_chunks() {
@@ -76,7 +76,7 @@ fn escape(text: &mut String, byte: u8) {
     write!(text, "\\x{byte:02x}").expect("a string takes everything");
 }
 
-/// One line for people, in which `%` is no specifier either.
+/// A one-line description in which `%` is no specifier.
 fn description(workspace: &Path) -> String {
     let path: String =
         workspace.display().to_string().chars().filter(|it| !it.is_control()).collect();
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_a_unit_stands_for_the_path_as_it_is() {
+    fn quoting_preserves_the_path() {
         let written = |path: &[u8]| word(path);
         assert_eq!(written(b"/plain/path"), r#""/plain/path""#);
         assert_eq!(written(b"/with space/100%/$HOME"), r#""/with space/100%%/$HOME""#);

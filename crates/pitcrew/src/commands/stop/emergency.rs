@@ -76,12 +76,12 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
 
 struct StopOrder {
     what: StopSubject,
-    /// The last journal entry that the commands caused. Agents that are stopped later were not part of
-    /// it.
+    /// The last journal entry that the commands caused. Agents that are stopped later were not part
+    /// of it.
     until: Seq,
 }
 
-/// What was stopped.
+/// The work that was stopped.
 enum StopSubject {
     /// A description.
     One(String),
@@ -177,7 +177,7 @@ impl EmergencyStop<'_> {
         Ok(parts.join(", "))
     }
 
-    /// Runs a command and ignores a rejection: the task or plan has ended in the meantime.
+    /// Runs a command and ignores a rejection, which means that the task or plan has already ended.
     async fn command_unless_ended(&self, command: &Command) -> Result<(), Report> {
         match self.client.command(command).await {
             Err(report) if report.exit == Exit::Refused => Ok(()),
@@ -185,8 +185,8 @@ impl EmergencyStop<'_> {
         }
     }
 
-    /// Waits until every stopped agent has exited, with everything that it started, and the checks of
-    /// the cancelled tasks have ended.
+    /// Waits until every stopped agent has exited, with everything that it started, and the checks
+    /// of the cancelled tasks have ended.
     async fn wait_until_empty(&self, until: Seq) -> Result<BTreeSet<WorkerId>, Report> {
         if until == Seq(0) {
             return Ok(BTreeSet::new());

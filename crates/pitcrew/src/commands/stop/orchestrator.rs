@@ -35,8 +35,8 @@ pub async fn run(args: Json, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let mut stopped = stop(&workspace).await?;
     if stopped.is_none() && have_agents(&workspace) {
-        // The agents of a crashed orchestrator keep working. Only a new orchestrator ends them and saves
-        // their work.
+        // The agents of a crashed orchestrator keep working. Only a new orchestrator ends them and
+        // saves their work.
         Client::of(workspace.clone()).await?;
         stopped = stop(&workspace).await?;
     }

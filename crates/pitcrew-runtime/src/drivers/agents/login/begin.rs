@@ -92,7 +92,8 @@ impl Logins {
         Ok(Some(LoginPermit { plan: Plan { record, tools, settings, folders, first }, lock }))
     }
 
-    /// Creates the home. Must be awaited: a home that is created later would not be watched.
+    /// Creates the home. Must be awaited, because a home that is created later would not be
+    /// watched.
     pub async fn make_home(
         self: &Arc<Self>,
         attempt: AttemptId,

@@ -11,7 +11,7 @@ use std::{
     path::Path,
 };
 
-/// More than any credential has.
+/// Larger than any credential.
 const CREDENTIAL_BYTES_MAX: u64 = 1_024 * 1_024;
 
 /// Detects a change of a file without reading it.
@@ -72,7 +72,7 @@ pub fn write_copy(home: &Path, copy: &Path, bytes: &[u8]) -> io::Result<()> {
     folder.replace(name, bytes)
 }
 
-/// The folder above a home belongs to us.
+/// Links above a home are followed, because that folder belongs to us.
 fn open_home(home: &Path) -> io::Result<Folder> {
     let name = home.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     Folder::open(home.parent().unwrap_or(Path::new("/")))?.enter(Path::new(name))
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_has_another_stamp() {
+    fn a_changed_file_has_a_different_stamp() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         assert_eq!(stamp(&path), None);

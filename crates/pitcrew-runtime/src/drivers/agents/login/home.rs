@@ -1,6 +1,6 @@
 //! The private home of one agent, removed with it.
 //!
-//! It has the layout of the user's home, and contains only what the agent needs.
+//! A home has the layout of the user's home, and contains only what the agent needs.
 
 use super::{
     files,
@@ -52,7 +52,7 @@ const TOOLS: &[(&str, &str)] = &[
 pub const TOOL_SETTINGS: &[&str] =
     &[".config/git/ignore", ".config/git/attributes", ".npmrc", ".config/pip/pip.conf"];
 
-/// What a private home contains.
+/// The contents of a private home.
 pub struct Plan {
     pub record: Record,
     /// Settings of tools: the user's path and the path in the home.

@@ -1,7 +1,7 @@
 //! A script in front of the program that an adapter starts.
 //!
-//! Some adapters start their program repeatedly only to query facts that we know. The script
-//! answers these calls and forwards all others unchanged.
+//! Some adapters start their program repeatedly only to query facts that are already known. The
+//! script answers these calls and forwards all others unchanged.
 
 use pitcrew_config::BackendSettings;
 use pitcrew_process::find_program;
@@ -59,8 +59,8 @@ fn free_variable<'a>(backend: &'a BackendSettings, user: &Variables) -> Option<&
     backend.inner_env.as_ref().filter(|it| !is_set(it))
 }
 
-/// The installed program, searched for as packages are: in the nearest parent folder with packages,
-/// and not beyond those that the adapter was installed with. Its sandbox shares no others.
+/// Searches for the installed program as package managers do: in the nearest parent folder with
+/// packages, but not above the packages of the adapter. The sandbox shares no other folders.
 fn program(adapter: &Path, names: &[String]) -> Option<PathBuf> {
     let root = adapter.ancestors().filter(|it| it.ends_with(PACKAGES)).last()?;
     let folders = adapter.ancestors().map(|it| it.join(PACKAGES)).filter(|it| it.starts_with(root));
@@ -68,7 +68,8 @@ fn program(adapter: &Path, names: &[String]) -> Option<PathBuf> {
         names.iter().map(|it| folder.join(it)).filter(|it| it.is_file()).collect()
     };
     let found = folders.map(found).find(|it| !it.is_empty())?;
-    // If packages for two variants of a system are installed, only the adapter knows which it uses.
+    // If packages for two variants of a system are installed, only the adapter knows which one it
+    // uses.
     let [program] = <[PathBuf; 1]>::try_from(found).ok()?;
     Some(program)
 }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_clear_program_there_is_no_script() {
+    fn an_ambiguous_program_gets_no_script() {
         let mut named = Installed::new();
         named.backend.root_env.insert("AGENT".into(), "/mine".into());
         assert_eq!(named.script(), None, "the user has set the program");

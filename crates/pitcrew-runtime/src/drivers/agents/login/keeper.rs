@@ -19,7 +19,7 @@ use std::{
 };
 use tokio::{sync::Notify, task::JoinHandle, time::sleep};
 
-/// How long a refreshed credential may exist in one home only.
+/// How often copies are checked. Until then, a refreshed credential exists in one home only.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The distance between the expiry times that two agents see: the first to refresh is done long
 /// before the next one tries.
@@ -234,7 +234,7 @@ async fn keep(logins: Weak<Logins>, wake: Arc<Notify>) {
     while let Some(logins) = logins.upgrade() {
         logins.round().await;
         let is_idle = logins.watched().is_empty();
-        // The waiting task must not keep it alive.
+        // The waiting task must not keep the logins alive.
         drop(logins);
         if is_idle {
             wake.notified().await;
@@ -261,7 +261,8 @@ fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
     for (entry, before) in entries.iter().zip(&before) {
         let path = record_path(logins, entry.attempt);
         if entry.has_ended && !done.undone.contains(&entry.attempt) {
-            // The record is removed last: it leads a later process to the remains of the home.
+            // The record is removed last, because a later process uses it to find the rest of the
+            // home.
             let home = &entry.record.home;
             match remove_tree(home).and_then(|()| fs::remove_file(path)) {
                 Ok(()) => removed.push(entry.attempt),
@@ -272,7 +273,7 @@ fn settle(mut entries: Vec<Entry>, logins: &Path, lock: Lock) -> Settled {
                 }
             }
         } else if entry.record != before.record {
-            // Where nothing was removed, the files are compared once more.
+            // If this fails, the files are compared again.
             entry.record.save(&path).ok();
         }
     }

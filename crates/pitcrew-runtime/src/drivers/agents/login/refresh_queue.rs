@@ -25,7 +25,7 @@ pub struct Shared {
     backend: String,
 }
 
-/// The lock of a backend's logins. Released when dropped, also if the process is killed.
+/// The lock of a backend's logins. Released when dropped, and if the process is killed.
 pub struct Lock(#[expect(dead_code, reason = "it is held, not used")] File);
 
 impl Shared {

@@ -18,7 +18,7 @@ const WRITING_MS_MAX: u64 = 1_000;
 pub struct Entry {
     pub attempt: AttemptId,
     pub record: Record,
-    /// Its agent has ended: it gets nothing anymore.
+    /// Whether its agent has ended. Then it gets no more credentials.
     pub has_ended: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct Done {
 /// Copies back what agents have refreshed, then distributes the newest to all others.
 pub fn in_step(entries: &mut [Entry], now_ms: u64) -> Done {
     let mut done = Done::default();
-    // A refreshed copy is news for the entries before it. A verdict leaves nothing to do for its
-    // copy, so each further round can only be caused by a copy that was taken.
+    // A refreshed copy is new for the entries before it. Carrying out a verdict settles its copy,
+    // so only a copy that replaced the user's file can cause another round.
     for _ in 0..=entries.len() {
         let mut is_taken = false;
         done.undone.clear();
@@ -106,7 +106,7 @@ fn settle(entry: &mut Entry, index: usize, now_ms: u64, done: &mut Done) -> bool
                 }
             }
         }
-        // A moment later it may be a login again, and the copy be valuable.
+        // The file may contain a login again soon, so the copy may be needed.
         Verdict::Leave(Fault::NoLogin)
             if is_being_written(of_user.map(|it| &it.content), now_ms) =>
         {

@@ -9,10 +9,10 @@ pub struct Known {
     pub written_ms: u64,
 }
 
-/// What to do about a copy.
+/// The action to take for a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Both are the same.
+    /// Both are equal.
     Same,
     /// The agent has refreshed it: the copy replaces the user's file.
     Take(Why),
@@ -32,11 +32,11 @@ pub enum Why {
 /// Why a changed copy is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It contains no credential, or lacks a login that the user's has.
+    /// The copy contains no credential, or lacks a login that the user's file has.
     Blank,
-    /// It expires before the user's.
+    /// The copy expires before the user's credential.
     Older,
-    /// It is text in an unknown format.
+    /// The copy is text in an unknown format.
     Unchecked,
     /// More than its tokens has changed: it belongs to another account, or claims to.
     OtherAccount,

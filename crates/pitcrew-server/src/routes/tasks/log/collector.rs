@@ -37,7 +37,7 @@ struct Attempt {
 enum Agent {
     Coming,
     Ready,
-    /// It was asked to end, and may still send output.
+    /// The agent was asked to end and may still send output.
     Stopping,
     Gone,
 }
@@ -145,7 +145,7 @@ impl Attempt {
         }
     }
 
-    /// There will be no more conversation.
+    /// Whether the conversation has ended.
     fn is_over(&self) -> bool {
         match self.agent {
             Agent::Gone => true,

@@ -2,14 +2,14 @@
 //!
 //! Every reader gets the same order at any time: a line is sent only when no earlier line can
 //! follow. Turns start and end in both sources, so clock differences, such as after a suspended
-//! machine, affect at most one turn. Tool calls take another way than the conversation and may
-//! arrive earlier; their results are placed below the call.
+//! machine, affect at most one turn. Tool calls are recorded separately from the conversation and
+//! may arrive earlier; their results are placed below the call.
 
 use super::LogEntry;
 use pitcrew_model::Timestamp;
 use std::collections::VecDeque;
 
-/// Polls that a line is delayed for: earlier lines may be on their way to the disk.
+/// The number of polls for which a line is delayed, because earlier lines may not be on disk yet.
 const HELD_LOOKS: u32 = 5;
 /// How much later than its result a call may be recorded.
 const CALL_LAG_MS_MAX: u64 = 1_000;
@@ -17,7 +17,7 @@ const CALL_LAG_MS_MAX: u64 = 1_000;
 /// The position of a line: its turn, or the gap between turns, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Even before and between turns, odd in one.
+    /// Even before and between turns, odd during a turn.
     pub phase: u32,
     pub at: Timestamp,
 }
@@ -48,7 +48,7 @@ pub enum Call {
     Begins,
     /// A tool call ended here.
     Ends,
-    /// The result of a call.
+    /// Any other event that a call caused.
     Led,
 }
 
@@ -69,14 +69,14 @@ pub struct Merge {
     talk: VecDeque<Held>,
     /// The position of the message that may still grow.
     growing: Option<Place>,
-    /// A call was sent, but not its end.
+    /// Whether a call was sent without its end.
     in_call: bool,
 }
 
 struct Held {
     place: Place,
     call: Call,
-    /// The poll that found it.
+    /// The poll in which it was found.
     look: u32,
     said: LogEntry,
 }
@@ -150,7 +150,7 @@ mod tests {
         lines.into_iter().map(|it| it.text).collect()
     }
 
-    /// The lines of this many polls.
+    /// Returns the lines of this many polls.
     fn looked(merge: &mut Merge, count: u32) -> Vec<String> {
         (0..count).flat_map(|_| texts(merge.tell(Until::Certain))).collect()
     }

@@ -17,7 +17,7 @@ pub enum Whose {
 
 type Step = (Whose, LogEntry);
 
-/// Whether an agent caused it with one of our tools.
+/// The relation of an event to a call of one of our tools.
 pub fn call(event: &Event) -> Call {
     let led = matches!(
         event,
@@ -130,7 +130,7 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &TaskNow
     match result {
         EffectResult::CheckoutPrepared { attempt, .. } => {
             let mut lines = worded(Whose::Attempt(*attempt));
-            // A checkout exists only if every one of them succeeded.
+            // A checkout exists only if every setup command succeeded.
             lines.extend(look.setup.iter().map(|it| {
                 let fact = command(it, Some(0), None);
                 let said = said(entry.at, LogSource::Setup, String::new(), Some(fact));
@@ -152,7 +152,8 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &TaskNow
         | EffectResult::WorkPulled { attempt, .. }
         | EffectResult::WorkNotPulled { attempt, .. }
         | EffectResult::Integrated { attempt, .. } => worded(Whose::Attempt(*attempt)),
-        // About the plan, or logged by another line, or possibly after a newer attempt started.
+        // These concern the plan, are logged by another line, or may come after a newer attempt
+        // started.
         EffectResult::WorkSaved { commit: None, .. }
         | EffectResult::SnapshotTaken { .. }
         | EffectResult::SnapshotUnchanged { .. }

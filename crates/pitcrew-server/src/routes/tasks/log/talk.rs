@@ -53,9 +53,10 @@ impl Talk {
             }
             return NewLines::default();
         };
-        // A failed read is retried in the next poll.
+        // If reading fails, the next poll tries again.
         let mut lines = transcript.read().unwrap_or_default();
-        // The line about its start contains this. It is left out before lines are counted.
+        // The line for the start of the call contains this too. It is removed before lines are
+        // counted.
         lines.retain(|it| it.kind != LineKind::ToolDone);
         let mut growing = transcript.open_message();
         if growth == Growth::Over {

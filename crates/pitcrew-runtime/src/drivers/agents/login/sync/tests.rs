@@ -202,7 +202,7 @@ fn a_copy_that_could_not_be_updated_is_retried() {
     assert_eq!(Stage::says(&copy).0, "r5");
 }
 
-/// It contains the only valid token, and the user's agent is about to write its own.
+/// The copy contains the only valid token, and the user's agent is about to write the user's file.
 #[test]
 fn an_ended_agents_copy_is_kept_while_the_user_writes() {
     let mut stage = Stage::new(1);

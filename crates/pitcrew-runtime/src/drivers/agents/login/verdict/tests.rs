@@ -60,7 +60,7 @@ fn the_newer_of_two_changed_credentials_is_used() {
     let from = digest(1);
     assert_eq!(judge(Some(&early), Some(&late), &from), Verdict::Take(Why::Later));
     assert_eq!(judge(Some(&late), Some(&early), &from), Verdict::Give(Why::Later));
-    // They expire at the same time: the one that was written later is used.
+    // Both expire at the same time, so the one that was written later is used.
     let (first, second) = (known(2, NOW, 5), known(3, NOW, 6));
     assert_eq!(judge(Some(&first), Some(&second), &from), Verdict::Take(Why::Later));
     assert_eq!(judge(Some(&second), Some(&first), &from), Verdict::Give(Why::Later));
