@@ -110,7 +110,7 @@ impl World {
             34 => Command::AbandonTask { task },
             35 => Command::AbandonPlan { plan },
             36 | 37 => {
-                let history = if dice.one_in(2) { None } else { Some(History::Squash) };
+                let history = (plan.0 % 2 == 0).then_some(History::Squash);
                 Command::LandPlan { plan, approval, history, message: None }
             }
             38 if dice.one_in(2) => Command::CollectGarbage,

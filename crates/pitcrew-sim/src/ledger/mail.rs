@@ -71,7 +71,7 @@ impl Ledger {
                 asked.answered = true;
                 asked.answered_by_reader = asked.to == message.from;
             }
-            self.mail.cycles_count += u64::from(message.content.contains("in turn waits for you"));
+            self.mail.cycles_count += u64::from(message.content.contains("and it waits for you"));
         }
         let waiting = self.mail.letters.iter().filter(|it| it.task == task && task.is_some());
         let unread = waiting.filter(|it| it.status == MessageStatus::Queued).count();
