@@ -126,13 +126,19 @@ fn is_our_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix("pitcrew tool ") else { return false };
     let Some((name, rest)) = rest.split_once(' ') else { return false };
     let body = rest.strip_prefix("--json '").and_then(|it| it.strip_suffix('\''));
-    // In fish, a quote after a backslash does not end the string.
-    let is_plain =
-        |it: &str| !it.ends_with('\\') && !it.contains(|it: char| it == '\'' || it.is_control());
-    let input = body.filter(|it| is_plain(it)).and_then(|it| serde_json::from_str(it).ok());
+    let input = body.and_then(unquoted).and_then(|it| serde_json::from_str(&it).ok());
     // A tool that passes on commands is judged like a command.
     let is_ours = |it: &Map<String, Value>| it.is_empty() || are_our_arguments(it);
     ORCHESTRATOR_TOOLS.contains(&name) && input.as_ref().is_some_and(is_ours)
+}
+
+/// The text between two single quotes, where `'\''` stands for a quote, as every shell reads it.
+fn unquoted(body: &str) -> Option<String> {
+    // In fish, a quote after a backslash does not end the string.
+    let is_plain =
+        |it: &&str| !it.ends_with('\\') && !it.contains(|it: char| it == '\'' || it.is_control());
+    let parts: Vec<&str> = body.split(r"'\''").collect();
+    parts.iter().all(is_plain).then(|| parts.join("'"))
 }
 
 /// A call of our server's tool with separate server, tool and arguments.
@@ -349,6 +355,25 @@ mod tests {
         ] {
             let call = json!({"title": "t", "kind": "execute", "rawInput": input});
             assert_eq!(kind_of(&call), kind);
+        }
+    }
+
+    /// Summaries have apostrophes, and agents quote them for their shell.
+    #[test]
+    fn a_quoted_apostrophe_is_data() {
+        let of = |body: &str| {
+            let command = format!("pitcrew tool orchestrator_complete_task --json '{body}'");
+            kind_of(&json!({"title": "t", "kind": "execute", "rawInput": {"command": command}}))
+        };
+        assert_eq!(of(r#"{"summary": "read the task'\''s work"}"#), "orchestrator");
+        for not_ours in [
+            r#"{"summary": "a'; rm x; '"}"#,
+            r#"{"summary": "a'\'; rm x; '\'"}"#,
+            r#"{"summary": "a'\'''; rm x; '"}"#,
+            r#"{"summary": "a\'\''; rm x; #"}"#,
+            r#"{"summary": "a'$(rm x)'b"}"#,
+        ] {
+            assert_eq!(of(not_ours), "execute", "{not_ours}");
         }
     }
 
