@@ -5,7 +5,7 @@
 //! to the user's branch as a separate commit, by a three-way merge of trees.
 
 use crate::{Vault, git_dir::Identity, land::LandPlan, merge::Merge};
-use pitcrew_model::{CommitId, Failure, LandedTask};
+use pitcrew_model::{CommitId, Failure, LandedTask, text};
 use pitcrew_process::Cancel;
 use std::fmt::Write;
 
@@ -59,11 +59,10 @@ impl Vault {
 
 /// The message of a task's commit: its name, the agent's summary, and the agent as co-author.
 fn task_message(task: &LandedTask) -> String {
-    let summary = without_trailers(&task.summary);
-    let first = summary.lines().next().unwrap_or_default();
-    let subject = match first {
-        "" => task.key.clone(),
-        first => format!("{}: {first}", task.key),
+    let (key, summary) = (shown(&task.key), without_trailers(&task.summary));
+    let subject = match summary.lines().next().unwrap_or_default() {
+        "" => key,
+        first => format!("{key}: {first}"),
     };
     let mut message = subject_of(&subject);
     // Adds the whole summary, unless the subject already contains it.
@@ -85,15 +84,16 @@ pub(crate) fn plan_message(order: &LandPlan) -> String {
     if let Some(message) = &order.message {
         return format!("{}\n\n{trailer}", message.trim());
     }
-    let mut message = subject_of(order.title.trim());
-    if message != order.title.trim() {
-        write!(message, "\n\n{}", order.title.trim()).expect("a string takes everything");
+    let title = shown(order.title.trim());
+    let mut message = subject_of(&title);
+    if message != title {
+        write!(message, "\n\n{title}").expect("a string takes everything");
     }
     let mut lines = String::new();
     for task in &order.tasks {
         let summary = without_trailers(&task.summary);
         let said = summary.lines().next().map(|it| format!(": {it}")).unwrap_or_default();
-        writeln!(lines, "- {}{said}", task.key).expect("a string takes everything");
+        writeln!(lines, "- {}{said}", shown(&task.key)).expect("a string takes everything");
     }
     if !lines.is_empty() {
         write!(message, "\n\n{}", lines.trim_end()).expect("a string takes everything");
@@ -111,16 +111,26 @@ fn subject_of(text: &str) -> String {
     format!("{}...", &cut[..at])
 }
 
+/// Drops what a terminal or a web page would obey: control characters, and characters that change
+/// the order of the text.
+fn shown(words: &str) -> String {
+    let is_shown =
+        |it: &char| matches!(it, '\n' | '\t') || !it.is_control() && !text::deceives(*it);
+    words.chars().filter(is_shown).collect()
+}
+
 /// Quotes lines of an agent's text that git would parse as trailers, because an agent may not name
 /// authors, reviewers or signers.
 fn without_trailers(words: &str) -> String {
+    let words = shown(words);
     let mut out = String::new();
     for line in words.trim().lines() {
         let line = line.trim_end();
         let is_trailer = line.split_once(':').is_some_and(|(token, _)| {
             !token.is_empty() && token.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
         });
-        let quote = if is_trailer && line.contains("-by:") { "> " } else { "" };
+        let names_others = line.contains("-by:") || line.starts_with("Pitcrew-");
+        let quote = if is_trailer && names_others { "> " } else { "" };
         writeln!(out, "{quote}{line}").expect("a string takes everything");
     }
     out.trim_end().to_owned()
@@ -162,5 +172,14 @@ mod tests {
     fn summary_cannot_add_trailers() {
         let message = task_message(&task("done\nSigned-off-by: Ada <ada@example.org>", None));
         assert!(message.contains("> Signed-off-by: Ada"), "{message}");
+        let message = task_message(&task("done\nPitcrew-Plan: plan-99", None));
+        assert!(message.contains("> Pitcrew-Plan: plan-99"), "{message}");
+    }
+
+    #[test]
+    fn message_has_nothing_that_a_terminal_obeys() {
+        let message = task_message(&task("done \u{1b}[31m\u{202e}txt\r\n\tnext", None));
+        assert!(message.starts_with("limits: done [31mtxt\n"), "{message:?}");
+        assert!(message.contains("\tnext"), "{message:?}");
     }
 }

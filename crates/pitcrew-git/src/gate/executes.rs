@@ -42,6 +42,10 @@ const EDITOR: &str = "an editor executes it";
 const PACKAGES: &str = "a package manager executes it";
 const AGENTS: &str = "an agent reads its settings from it";
 
+/// Git takes a folder with this file, `objects` and `refs` for a repository, and the settings in it
+/// name programs that `git status` and shell prompts run.
+const HEAD: &str = "head";
+
 /// Names without a leading dot, and folders inside a folder with a leading dot, at any depth. A `*`
 /// matches any part of a name.
 const KNOWN: &[(&str, &str)] = &[
@@ -73,12 +77,29 @@ const KNOWN: &[(&str, &str)] = &[
     ("netlify.toml", PIPELINE),
     ("vercel.json", PIPELINE),
     ("render.yaml", PIPELINE),
+    ("action.yml", PIPELINE),
+    ("action.yaml", PIPELINE),
+    ("amplify.yml", PIPELINE),
+    ("appspec.yml", PIPELINE),
+    ("atlantis.yaml", PIPELINE),
+    ("bitrise.yml", PIPELINE),
+    ("codemagic.yaml", PIPELINE),
+    ("codeship-steps.yml", PIPELINE),
+    ("codeship-services.yml", PIPELINE),
+    ("dangerfile*", PIPELINE),
+    ("heroku.yml", PIPELINE),
+    ("screwdriver.yaml", PIPELINE),
+    ("shippable.yml", PIPELINE),
+    ("zuul.yaml", PIPELINE),
+    ("zuul.d", PIPELINE),
     ("lefthook.*", HOOKS),
     ("lefthook-local.*", HOOKS),
     ("captainhook.json", HOOKS),
     ("grumphp.yml", HOOKS),
     ("prek.toml", HOOKS),
     ("simple-git-hooks.*", HOOKS),
+    ("hk.pkl", HOOKS),
+    ("rusty-hook.toml", HOOKS),
     ("githooks", HOOKS),
     ("git-hooks", HOOKS),
     ("*.code-workspace", EDITOR),
@@ -92,7 +113,12 @@ const KNOWN: &[(&str, &str)] = &[
     ("devenv.yaml", PACKAGES),
     ("poetry.toml", PACKAGES),
     ("uv.toml", PACKAGES),
+    ("pdm.toml", PACKAGES),
+    ("aqua.yaml", PACKAGES),
     ("mcp.json", AGENTS),
+    ("crush.json", AGENTS),
+    ("kilo.json", AGENTS),
+    ("fastagent.config.yaml", AGENTS),
 ];
 
 /// Why a path is special.
@@ -125,6 +151,10 @@ pub(super) fn special<'a>(path: &'a str, config: &ConfigFiles) -> Option<Special
     let mut ends: Vec<usize> = path.match_indices('/').map(|it| it.0).collect();
     ends.push(path.len());
     let parts: Vec<String> = path.split('/').map(folded_name).collect();
+    if parts.last().is_some_and(|it| it == HEAD) {
+        let reason = "git takes the folder of a file `HEAD` for a repository".to_owned();
+        return Some(Special { path, place: path, reason });
+    }
     ends.into_iter().enumerate().rev().find_map(|(index, end)| {
         let place = &path[..end];
         let name = place.rsplit('/').next().unwrap_or(place);
@@ -188,6 +218,10 @@ mod tests {
         for path in [
             ".gitattributes",
             "src/.gitattributes",
+            "docs/x/HEAD",
+            "docs/x/Head",
+            "action.yml",
+            "Dangerfile.df.kts",
             "a/.GITMODULES",
             "a/GITATT~1",
             ".github/workflows/ci.yml",

@@ -127,6 +127,12 @@ const SYSTEM_V: &[i64] = &[
     libc::SYS_semtimedop,
 ];
 
+/// Creating and removing message queues by name, which a box has for itself.
+const POSIX_QUEUES: &[i64] = &[libc::SYS_mq_open, libc::SYS_mq_unlink];
+
+/// `F_SETLEASE`: a lease on a file delays every program that opens it, in a box and outside.
+const SET_LEASE: u64 = 1_024;
+
 /// `PRIO_USER`
 const ALL_OF_USER: u64 = 2;
 
@@ -198,6 +204,7 @@ fn filters(options: FilterOptions) -> Result<Vec<BpfProgram>, seccompiler::Error
     }
     if options.calls == Calls::Unboxed {
         missing.extend(SYSTEM_V);
+        missing.extend(POSIX_QUEUES);
     }
     filters.push(compiled(all(&missing), absent)?);
     if options.calls == Calls::Unboxed {
@@ -278,6 +285,7 @@ fn rules(options: FilterOptions) -> Result<Rules, seccompiler::Error> {
     }
     rules.extend(all(&never));
     rules.insert(libc::SYS_ioctl, ioctls(options)?);
+    rules.insert(libc::SYS_fcntl, vec![rule(&[is(1, SET_LEASE)?])?]);
     rules.insert(libc::SYS_socket, sockets(options)?);
     rules.insert(libc::SYS_socketpair, pairs(options)?);
     rules.extend(set_id()?);

@@ -45,6 +45,7 @@ fn calls_that_bypass_the_rules_are_refused() {
                 call(libc::SYS_process_vm_readv, &format!("{pid}, 0, 0, 0, 0, 0")),
             ),
             ("keyctl", call(libc::SYS_keyctl, "0, -3, 0")),
+            ("a lease", call(libc::SYS_fcntl, "0, 1024, 0")),
             ("userfaultfd", call(libc::SYS_userfaultfd, "1")),
             ("typing into a terminal", call(libc::SYS_ioctl, "0, 0x5412, $name")),
             ("copying from a terminal", call(libc::SYS_ioctl, "0, 0x541c, $name")),
