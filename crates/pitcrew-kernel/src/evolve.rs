@@ -41,8 +41,8 @@ fn fold(state: &mut State, entry: &Entry) {
             plan::settings_applied(state, *agents_max, *agents_live_max, *history);
         }
         Event::AgentsMaxSet { count } => state.agents_max = *count,
-        Event::PlanCreated { plan, head, status, clean_base, .. } => {
-            plan::created(state, *plan, head, *status, *clean_base);
+        Event::PlanCreated { plan, head, status, clean_base, actor } => {
+            plan::created(state, *plan, head, *status, *clean_base, *actor);
         }
         Event::TaskAdded { plan, task, spec, depends_on } => {
             task::added(state, *plan, *task, spec, depends_on);

@@ -23,10 +23,10 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Access, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId, History,
-    KeptStates, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId, PlanStatus,
-    Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput, TaskSpec,
-    TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    Access, Actor, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId,
+    History, KeptStates, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId,
+    PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput,
+    TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,7 @@ pub struct Standalone {
 pub struct Plan {
     pub id: PlanId,
     pub head: Arc<PlanHead>,
+    pub creator: Actor,
     pub status: PlanStatus,
     pub clean_base: bool,
     pub tasks: Vec<TaskId>,

@@ -1,7 +1,7 @@
 //! Authorisation: which actor may send which command.
 
 use crate::State;
-use pitcrew_model::{Actor, Command, Rejection, TaskId, WorkerId};
+use pitcrew_model::{Actor, Command, PlanId, Rejection, TaskId, WorkerId};
 
 pub fn check(state: &State, actor: Actor, command: &Command) -> Result<(), Rejection> {
     let allowed = match actor {
@@ -18,7 +18,6 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         Command::CompleteTask { .. }
         | Command::Notify { .. }
         | Command::CreatePlan(_)
-        | Command::AddTask { .. }
         | Command::Once { .. }
         | Command::SpawnSubtasks { .. }
         | Command::AwaitSubtasks { .. }
@@ -28,6 +27,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         // Rejected where they are decided, because the message names the request.
         | Command::DecideRequest { .. }
         | Command::AnswerQuestion { .. } => Ok(()),
+        Command::AddTask { plan, .. } => extends(state, worker, *plan),
         Command::CancelTask { task } => owns(state, worker, *task),
         Command::RetryTasks { tasks, .. } => {
             tasks.iter().try_for_each(|it| owns(state, worker, *it))
@@ -53,6 +53,22 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::SetAgentsMax { .. } => {
             Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
         }
+    }
+}
+
+/// A worker extends its own plan, and plans that an attempt of its task has saved. A person reads
+/// other plans before approving them, and nothing may be added meanwhile.
+fn extends(state: &State, worker: WorkerId, plan: PlanId) -> Result<(), Rejection> {
+    let task_of = |it| Some(state.attempts.get(state.workers.get(it)?.attempt)?.task);
+    let it = state.plan(plan)?;
+    let task = task_of(worker);
+    let is_own = task.and_then(|it| state.tasks.get(it)).is_some_and(|it| it.plan == plan);
+    let is_saved =
+        matches!(it.creator, Actor::Worker(other) if task.is_some() && task_of(other) == task);
+    if is_own || is_saved {
+        Ok(())
+    } else {
+        Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
     }
 }
 

@@ -11,7 +11,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, EffectId, GrantTarget, History, LandingStatus, PlanHead, PlanId,
+    Actor, AttemptId, CommitId, EffectId, GrantTarget, History, LandingStatus, PlanHead, PlanId,
     PlanStatus, Timestamp, TurnCause, WorkerStatus,
 };
 
@@ -21,10 +21,12 @@ pub fn created(
     head: &PlanHead,
     status: PlanStatus,
     clean_base: bool,
+    creator: Actor,
 ) {
     let row = Plan {
         id: plan,
         head: Arc::new(head.clone()),
+        creator,
         status,
         clean_base,
         tasks: Vec::new(),

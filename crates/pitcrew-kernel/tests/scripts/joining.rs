@@ -39,6 +39,23 @@ fn a_task_is_added_to_a_running_plan() {
     );
 }
 
+/// What a person reads before approving a plan is not changed by the workers of another plan.
+#[test]
+fn a_worker_adds_nothing_to_the_plan_of_another() {
+    check(
+        "
+            ~ plan demo | a
+            ~ prepared plan-1
+            ~ client plan other | x
+            self-add plan-2 y
+        ",
+        &expect![[r#"
+            > self-add plan-2 y
+              rejected: only a person may do this, not worker-1
+        "#]],
+    );
+}
+
 /// A person has not approved a task that an agent adds.
 #[test]
 fn a_task_that_an_agent_adds_waits_for_a_person() {
