@@ -16,6 +16,7 @@ use crate::{
 };
 use pitcrew_model::{CommitId, Failure, History, LandedAt, LandedTask, Landing, PlanId};
 use pitcrew_process::{Cancel, Policy};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How often to retry if the base branch moves during a landing.
 const TRIES_MAX: usize = 3;
@@ -257,9 +258,11 @@ fn landing_ref(plan: PlanId, head: &CommitId) -> String {
     format!("refs/pitcrew/landings/{plan}/{head}")
 }
 
-/// The ref of the commit that the landing was made on.
+/// The branch tip below a landing of this form and message. Another form is built anew.
 fn below_ref(order: &LandPlan) -> String {
-    format!("refs/pitcrew/landed-on/{}/{}", order.plan, order.head)
+    let mut form = DefaultHasher::new();
+    (order.history as u8, &order.message).hash(&mut form);
+    format!("refs/pitcrew/landed-on/{}/{}-{:016x}", order.plan, order.head, form.finish())
 }
 
 /// The ref that keeps the commit in the user's repository until a branch has it.

@@ -223,3 +223,21 @@ fn interrupted_landing_is_finished() {
     let landed = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
     assert_eq!((&landed.commit, landed.at), (&blocked.commit, base("main")));
 }
+
+#[test]
+fn second_try_in_another_form_is_built_anew() {
+    let lab = Lab::new();
+    let vault = lab.vault();
+    let plan = lab.plan(&vault);
+    let one = lab.integrate(&vault, 1, &plan.start, |it| write(&it.join("core/a"), "a\n"));
+    lab.write("README.md", "not committed\n");
+    let order = land_tasks(&plan, &[&one]);
+    let blocked = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert!(matches!(blocked.at, LandedAt::Side { .. }), "{blocked:?}");
+    lab.git(&["checkout", "--quiet", "README.md"]);
+    let message = Some("Add a".to_owned());
+    let order = LandPlan { history: History::Squash, message, ..order };
+    let landed = vault.land(&order, &lab.policy, &lab.cancel).unwrap();
+    assert_eq!((landed.at, landed.commits_count), (base("main"), 1));
+    assert_eq!(lab.git(&["log", "-1", "--format=%s"]), "Add a");
+}
