@@ -30,4 +30,4 @@ pub use style::Style;
 pub use summary::summary;
 pub use table::{Align, Table};
 pub use usage::price_table;
-pub use words::{cut_to_width, duration, joined, plural};
+pub use words::{cut_to_width, duration, joined, plural, wrapped};

@@ -7,9 +7,9 @@ use super::{
 use pitcrew_api::EventLine;
 use pitcrew_model::{
     EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
-    WorkerStatus,
+    Timestamp, WorkerStatus,
 };
-use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
+use pitcrew_views::{Ask, Attempt, BoardView, OpenRequest, TaskView, plain};
 
 /// The width of the first word of a line, which is right-aligned.
 const VERB_WIDTH: usize = 11;
@@ -28,7 +28,7 @@ pub fn progress(
     let event = &line.entry.known()?.event;
     if let Event::TaskMoved { task, to, reason, .. } = event {
         let task = board.task(*task)?;
-        return task_moved(task, *to, reason, style, drawn);
+        return task_moved(task, line.at, (*to, reason), style, drawn);
     }
     if let Event::PlanMoved { plan, from, to, reason, .. } = event {
         let name = &board.plan(*plan)?.name;
@@ -72,8 +72,8 @@ pub fn progress(
 
 fn task_moved(
     task: &TaskView,
-    to: TaskStatus,
-    reason: &Reason,
+    at: Timestamp,
+    (to, reason): (TaskStatus, &Reason),
     style: Style,
     drawn: bool,
 ) -> Option<String> {
@@ -86,8 +86,9 @@ fn task_moved(
         }
         TaskStatus::Pending => match reason {
             Reason::Failure { .. } => {
-                // The next attempt may already have been opened.
-                let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
+                // Later attempts may have been opened, and may have ended, since the event.
+                let is_before = |it: &&Attempt| it.ended_at.is_some_and(|end| end <= at);
+                let ended = task.attempts.iter().filter(is_before).count();
                 let next =
                     format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
                 Some(progress_line(style, "Retrying", Paint::Yellow, &what, &next))
