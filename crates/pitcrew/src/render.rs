@@ -5,6 +5,8 @@
 mod style;
 mod words;
 mod table;
+mod crowd;
+mod check_ends;
 mod board;
 mod inbox;
 mod messages;

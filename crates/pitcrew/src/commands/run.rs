@@ -279,7 +279,7 @@ pub async fn print_summary(
     };
     if format == OutputFormat::Text {
         let state = &client.workspace.dirs.state;
-        output.print(&render::summary(&summary, state, output.out))?;
+        output.print(&render::summary(&summary, &board, state, output.out))?;
     }
     Ok(match summary.status {
         PlanStatus::Partial => Exit::Partial,

@@ -30,7 +30,7 @@ pub async fn run(args: StatusArgs, output: Output) -> CommandResult {
     } else {
         let mut waiting = client.inbox().await?.open;
         waiting.retain(|it| plan.is_none_or(|plan| it.plan == plan));
-        output.print(&render::board(&board, waiting.len(), output.out))?;
+        output.print(&render::board(&board, waiting.len(), output.columns(), output.out))?;
         if let Some(sandbox) = board.sandbox.as_ref().filter(|it| it.available < Tier::T3) {
             let why = sandbox.obstacle.as_deref().unwrap_or_default();
             let tier = sandbox.available;

@@ -1,7 +1,7 @@
 //! One line of progress for each event that matters to a person.
 
 use super::{
-    Style,
+    Style, check_ends,
     words::{duration, plural, red_on_base, region},
 };
 use pitcrew_api::EventLine;
@@ -85,13 +85,16 @@ fn task_moved(
             Some(progress_line(style, "Starting", Paint::Dim, &what, &place))
         }
         TaskStatus::Pending => match reason {
-            Reason::Failure { .. } => {
+            Reason::Failure { failure, .. } => {
                 // Later attempts may have been opened, and may have ended, since the event.
                 let is_before = |it: &&Attempt| it.ended_at.is_some_and(|end| end <= at);
                 let ended = task.attempts.iter().filter(is_before).count();
                 let next =
                     format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
-                Some(progress_line(style, "Retrying", Paint::Yellow, &what, &next))
+                let line = progress_line(style, "Retrying", Paint::Yellow, &what, &next);
+                let indent = " ".repeat(VERB_WIDTH + 1);
+                let ends = check_ends::of_failure(failure, &indent, style);
+                Some([line].into_iter().chain(ends).collect::<Vec<_>>().join("\n"))
             }
             Reason::Progress
             | Reason::DependenciesCompleted
