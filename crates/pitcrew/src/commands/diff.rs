@@ -5,7 +5,7 @@ use crate::{
     cli::IdArgs,
     client::Client,
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
     render,
 };
@@ -13,7 +13,7 @@ use pitcrew_api::{Diff, PlanReview, TaskDiff, paths};
 
 pub async fn run(args: IdArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let diff = match ids::target(&client, &args.id).await? {
+    let diff = match ids::target(&client, &args.id, Pick::Newest(output)).await? {
         Target::Task(task) => {
             let found: TaskDiff = client.get(&paths::task_diff(task)).await?;
             if args.output.json {

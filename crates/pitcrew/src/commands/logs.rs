@@ -5,7 +5,7 @@ use crate::{
     cli::LogsArgs,
     client::{Client, StreamItem},
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
     render::{LogText, log_event},
     report::Report,
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    match ids::target(&client, &args.id).await? {
+    match ids::target(&client, &args.id, Pick::Newest(output)).await? {
         Target::Task(task) => task_log(&client, task, &args, output).await,
         Target::Plan(plan) => plan_log(&client, plan, &args, output).await,
     }

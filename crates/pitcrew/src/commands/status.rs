@@ -2,7 +2,13 @@
 
 use super::CommandResult;
 use crate::{
-    cli::StatusArgs, client::Client, exit::Exit, ids, output::Output, render, report::Report,
+    cli::StatusArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    render,
+    report::Report,
     workspace::Workspace,
 };
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
@@ -16,7 +22,7 @@ pub async fn run(args: StatusArgs, output: Output) -> CommandResult {
     let permissions = workspace.permissions();
     let client = Client::of(workspace).await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::plan(&client, text).await?),
+        Some(text) => Some(ids::plan(&client, text, Pick::Newest(output)).await?),
         None => None,
     };
     let board = client.board(BoardQuery { all: args.all, plan }).await?;
