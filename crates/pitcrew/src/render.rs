@@ -25,7 +25,7 @@ pub use diff::{diff, stat};
 pub use export::{ExportData, export};
 pub use inbox::inbox;
 pub use live::live;
-pub use log::{LogText, log_event};
+pub use log::{LogText, Prompts, log_event};
 pub use messages::{message_metrics, messages};
 pub use progress::progress;
 pub use style::Style;

@@ -7,7 +7,7 @@ use crate::{
     exit::Exit,
     ids::{self, Pick, Target},
     output::Output,
-    render::{LogText, log_event},
+    render::{LogText, Prompts, log_event},
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, LogStreamLine, paths};
@@ -26,7 +26,9 @@ pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
 async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output) -> CommandResult {
     let board = client.board(paths::BoardQuery { all: true, plan: None }).await?;
     let task_view = board.task(task);
-    let mut text = LogText::new(output.out, task_view.map(outcomes).unwrap_or_default());
+    let prompts = if args.prompt { Prompts::Whole } else { Prompts::Folded };
+    let outcomes = task_view.map(outcomes).unwrap_or_default();
+    let mut text = LogText::new(output.out, prompts, outcomes);
     let mut from = 0;
     loop {
         let query = paths::LogQuery { from, follow: args.follow };

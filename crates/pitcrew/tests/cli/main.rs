@@ -3,6 +3,7 @@
 mod support;
 mod demo;
 mod look;
+mod logs;
 mod query;
 mod sources;
 mod messages;

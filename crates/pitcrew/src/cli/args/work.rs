@@ -143,6 +143,9 @@ pub struct LogsArgs {
     /// Keep printing until the task or plan ends
     #[arg(long, short)]
     pub follow: bool,
+    /// Show whole prompts instead of their first line
+    #[arg(long)]
+    pub prompt: bool,
     #[command(flatten)]
     pub output: Json,
 }
