@@ -15,6 +15,7 @@ use std::{
 
 /// The capabilities of the terminal.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Output {
     pub out: Style,
     pub err: Style,
@@ -24,6 +25,8 @@ pub struct Output {
     pub can_redraw: bool,
     /// Standard output is a terminal.
     pub is_terminal: bool,
+    /// A person at the terminal can use a pager.
+    pub can_page: bool,
 }
 
 impl Output {
@@ -44,6 +47,7 @@ impl Output {
             can_ask: io::stdin().is_terminal() && err && !is_set("CI"),
             can_redraw: err && !dumb && !is_set("CI") && !is_set("NO_COLOR"),
             is_terminal: out,
+            can_page: out && io::stdin().is_terminal() && !dumb && !is_set("CI"),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::{
     exit::Exit,
     ids::{self, Pick, Target},
     output::Output,
+    pager::Paged,
     render::{LogText, Prompts, log_event},
     report::Report,
 };
@@ -28,6 +29,7 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
     let task_view = board.task(task);
     let prompts = if args.prompt { Prompts::Whole } else { Prompts::Folded };
     let outcomes = task_view.map(outcomes).unwrap_or_default();
+    let mut paged = paged(args, output);
     let mut text = LogText::new(output.out, prompts, outcomes);
     let mut from = 0;
     loop {
@@ -40,6 +42,7 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
                     if from == 0 {
                         explain_empty_log(task, task_view, output);
                     }
+                    paged.finish()?;
                     return Ok(Exit::Success);
                 }
                 // The stream continues after the last line when the orchestrator is back.
@@ -50,10 +53,15 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
             if args.output.json {
                 output.json(&LogStreamLine::Log(line))?;
             } else {
-                output.line(&text.show(&line))?;
+                paged.line(&text.show(&line))?;
             }
         }
     }
+}
+
+/// What grows is not paged.
+fn paged(args: &LogsArgs, output: Output) -> Paged {
+    Paged::new(output, args.no_pager || args.follow || args.output.json)
 }
 
 fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
@@ -73,10 +81,11 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
     let Some(view) = board.plan(plan) else {
         return Err(ids::no_plan(plan));
     };
+    let mut paged = paged(args, output);
     if !args.output.json {
         let began = stamp(view.created_at).replace('T', " ");
         let heading = format!("{plan} {}, {began} UTC", plain::line(&view.name));
-        output.line(&output.out.bold(&heading))?;
+        paged.line(&output.out.bold(&heading))?;
     }
     let mut after = Seq(0);
     loop {
@@ -85,7 +94,10 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
         loop {
             let line = match lines.next().await {
                 StreamItem::Line(line) => line,
-                StreamItem::End if !args.follow => return Ok(Exit::Success),
+                StreamItem::End if !args.follow => {
+                    paged.finish()?;
+                    return Ok(Exit::Success);
+                }
                 StreamItem::End | StreamItem::Broken(_) => break,
             };
             let EventStreamLine::Event(line) = read(&line)? else { continue };
@@ -99,7 +111,7 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
                 output.json(&EventStreamLine::Event(line))?;
             } else {
                 let since_ms = line.at.since(view.created_at);
-                output.line(&log_event(text, since_ms, output.out))?;
+                paged.line(&log_event(text, since_ms, output.out))?;
             }
             if ended && args.follow {
                 return Ok(Exit::Success);

@@ -4,6 +4,7 @@ mod support;
 mod demo;
 mod look;
 mod logs;
+mod shell;
 mod query;
 mod sources;
 mod messages;

@@ -1,7 +1,7 @@
 //! Arguments of the commands that run plans and show their tasks.
 
 use super::{Json, parse_tier};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use pitcrew_config::parse_dollars;
 use pitcrew_model::{Tier, limits};
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The plan file
-    #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent", "model"])]
+    /// The plan file; `-` reads it from standard input
+    #[arg(conflicts_with_all = ["task", "region", "check", "agent", "model"], value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
     /// A single task in words, instead of a plan file
     #[arg(long, value_name = "TEXT")]
@@ -78,7 +78,8 @@ pub enum PlanCommands {
 
 #[derive(Debug, Args)]
 pub struct PlanFileArgs {
-    /// The plan file
+    /// The plan file; `-` reads it from standard input
+    #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     #[command(flatten)]
     pub output: Json,
@@ -118,6 +119,17 @@ pub struct IdArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// A task or a plan: its id, key or name
+    pub id: String,
+    /// Print to the terminal without a pager
+    #[arg(long)]
+    pub no_pager: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The plan: its id or name [default: all current plans]
     pub plan: Option<String>,
@@ -146,6 +158,9 @@ pub struct LogsArgs {
     /// Show whole prompts instead of their first line
     #[arg(long)]
     pub prompt: bool,
+    /// Print to the terminal without a pager
+    #[arg(long)]
+    pub no_pager: bool,
     #[command(flatten)]
     pub output: Json,
 }
