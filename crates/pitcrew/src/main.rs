@@ -6,6 +6,7 @@
 
 mod internal;
 mod cli;
+mod complete;
 mod commands;
 mod client;
 mod backends;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     if let Some(ended) = internal::run(&words) {
         return ended;
     }
+    complete::answer();
     let parsed = cli::command().try_get_matches().and_then(|matches| {
         let errors = if cli::wants_json(&matches) { Errors::Json } else { Errors::Text };
         Cli::from_arg_matches(&matches).map(|it| (it, errors))

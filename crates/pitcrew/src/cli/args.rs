@@ -264,9 +264,9 @@ pub enum Commands {
     /// Show the effective settings
     #[command(after_help = "Examples:\n  pitcrew config show\n  pitcrew config show --origin")]
     Config(ConfigArgs),
-    /// Generate shell completions
+    /// Generate shell completions or man pages
     #[command(
-        after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\""
+        after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\"\n  pitcrew completions man --dir ~/.local/share/man/man1"
     )]
     Completions(CompletionsArgs),
 

@@ -171,6 +171,89 @@ fn no_color_is_respected() {
     assert!(!terminal.text().contains('\u{1b}'), "{}", terminal.text());
 }
 
+/// The candidates that bash would offer for the last of these words.
+fn candidates(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    let index = format!("_CLAP_COMPLETE_INDEX={}", words.len() - 1);
+    let variables = ["PITCREW_COMPLETE=bash", "_CLAP_IFS=\n", "_CLAP_COMPLETE_COMP_TYPE=9", &index];
+    let all = [&variables[..], &[env!("CARGO_BIN_EXE_pitcrew"), "--"], words].concat();
+    let done = sandbox.start_program("env", &all).wait().expect(0);
+    done.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_ids_and_agents() {
+    let sandbox = sandbox();
+    assert!(candidates(&sandbox, &["pitcrew", "land", ""]).iter().all(|it| it.starts_with('-')));
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
+    let plan = sandbox.plan(&gated(&sandbox, "busy"));
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
+    await_task(&sandbox, "waits", "running");
+    let offers = |words: &[&str]| candidates(&sandbox, words);
+    assert_eq!(offers(&["pitcrew", "land", "plan"]), ["plan-1"]);
+    assert_eq!(offers(&["pitcrew", "logs", "task"]), ["task-1"]);
+    assert_eq!(offers(&["pitcrew", "logs", "wai"]), ["waits"], "the key of the task");
+    assert_eq!(offers(&["pitcrew", "stop", "worker", "w"]), ["worker-1"]);
+    assert_eq!(offers(&["pitcrew", "message", "work"]), ["worker-1"]);
+    assert_eq!(offers(&["pitcrew", "run", "--task", "x", "--agent", "clau"]), ["claude"]);
+    assert_eq!(offers(&["pitcrew", "sta"]), ["status"]);
+    sandbox.pitcrew(&["stop"]).expect(0);
+    assert_eq!(offers(&["pitcrew", "pause", "plan"]), ["plan-1"], "from the journal");
+    assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");
+    let root = sandbox.root().join("elsewhere");
+    fs::create_dir(&root).expect("a folder");
+    let repository = sandbox.repo().display().to_string();
+    assert_eq!(offers(&["pitcrew", "-C", &repository, "logs", "plan"]), ["plan-1"]);
+}
+
+#[test]
+fn completions_know_open_requests() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan(TWO_COMMANDS);
+    sandbox.pitcrew(&["run", &plan]).expect(3);
+    assert_eq!(
+        candidates(&sandbox, &["pitcrew", "approve", ""]).first().map(String::as_str),
+        Some("request-1")
+    );
+}
+
+/// The script works in the shell that it is for.
+#[test]
+fn completion_scripts_ask_the_binary() {
+    let sandbox = sandbox();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = sandbox.pitcrew(&["completions", shell]).expect(0);
+        assert!(script.stdout.contains("PITCREW_COMPLETE"), "{script}");
+    }
+    let script = sandbox.pitcrew(&["completions", "bash"]).expect(0).stdout;
+    let file = sandbox.root().join("pitcrew.bash");
+    fs::write(&file, script).expect("a file");
+    let bin = std::path::Path::new(env!("CARGO_BIN_EXE_pitcrew")).parent().expect("a folder");
+    let line = format!(
+        "PATH='{}':$PATH; source '{}'; COMP_WORDS=(pitcrew dem); COMP_CWORD=1; COMP_TYPE=9; \
+         _clap_complete_pitcrew pitcrew dem pitcrew; echo \"${{COMPREPLY[*]}}\"",
+        bin.display(),
+        file.display()
+    );
+    let done = sandbox.start_program("bash", &["--norc", "-c", &line]).wait().expect(0);
+    assert_eq!(done.stdout.trim(), "demo", "{done}");
+}
+
+#[test]
+fn man_pages_describe_every_command() {
+    let sandbox = sandbox();
+    let folder = sandbox.root().join("man1").display().to_string();
+    sandbox.pitcrew(&["completions", "man"]).expect(2).notes("--dir <DIR>");
+    sandbox
+        .pitcrew(&["completions", "man", "--dir", &folder])
+        .expect(0)
+        .says("the man pages are in");
+    let page = |name: &str| fs::read_to_string(format!("{folder}/{name}")).expect(name);
+    assert!(page("pitcrew.1").contains("coding agents"));
+    assert!(page("pitcrew-run.1").contains("max\\-agents"), "{}", page("pitcrew-run.1"));
+    assert!(page("pitcrew-plan-check.1").contains("plan check"));
+    assert!(!fs::exists(format!("{folder}/pitcrew-agent.1")).expect("a folder"), "it is internal");
+}
+
 /// Two thousand tasks that differ only in their names.
 #[test]
 fn long_plans_are_grouped_and_capped() {
