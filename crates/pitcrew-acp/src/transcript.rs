@@ -1,6 +1,7 @@
 //! The readable conversation with an agent, built from the spooled frames.
 
 mod builder;
+mod command_output;
 
 pub(crate) use builder::TranscriptBuilder;
 use pitcrew_process::{SpoolReader, SpoolRecord};
@@ -62,7 +63,7 @@ pub struct Transcript {
 pub fn transcript(spool: &Path, from_offset: u64) -> Result<Vec<Line>, TranscriptError> {
     let mut transcript = Transcript::open(spool)?;
     let mut lines = transcript.read()?;
-    lines.extend(transcript.open_message());
+    lines.extend(transcript.close());
     lines.retain(|it| it.offset >= from_offset);
     Ok(lines)
 }
@@ -98,6 +99,11 @@ impl Transcript {
     /// The message at the end that may still grow.
     pub fn open_message(&self) -> Option<Line> {
         self.builder.open_message()
+    }
+
+    /// The lines that nothing completes any more: of a conversation that has ended.
+    pub fn close(&mut self) -> Vec<Line> {
+        self.builder.close()
     }
 }
 

@@ -95,18 +95,15 @@ fn shows_all_commands_verbatim() {
           notes  builtin  the whole repository  after form, codemod  (0 checks, 3 attempts of 1h)
 
         these commands will run exactly as shown
-          setup of every checkout
-            | npm ci
-          command of codemod
-            |         find . -name '*.js' |
-            |           xargs sed -i 's/a/b/'
+          setup of every checkout | npm ci
           script of notes
             | write NOTES.md
             | 	hello
-          check of form, codemod
-            | npm test
-          check of form
-            | npm run lint
+          command of codemod
+            |         find . -name '*.js' |
+            |           xargs sed -i 's/a/b/'
+          check of form, codemod | npm test
+          check of form | npm run lint
     "#]].assert_eq(&picture.to_string());
 }
 

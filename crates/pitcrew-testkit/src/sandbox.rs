@@ -182,7 +182,12 @@ impl Sandbox {
 
     /// Starts the binary at a terminal.
     pub fn at_terminal(&self, arguments: &[&str]) -> Terminal {
-        Terminal::start(self.command(&self.binary, arguments))
+        self.at_terminal_of(120, arguments)
+    }
+
+    /// Starts the binary at a terminal of this width.
+    pub fn at_terminal_of(&self, columns: u16, arguments: &[&str]) -> Terminal {
+        Terminal::start(self.command(&self.binary, arguments), columns)
     }
 
     /// Starts the binary as the agent of an editor.

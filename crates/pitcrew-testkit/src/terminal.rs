@@ -4,7 +4,7 @@ use crate::{PATIENCE, Process, running::PipeOutput, screen};
 use rustix::{
     process::Signal,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{Winsize, tcsetwinsize},
+    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
 use std::{
     fs::{File, OpenOptions},
@@ -23,11 +23,11 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command, columns: u16) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master).expect("a terminal of ours");
         unlockpt(&master).expect("a terminal of ours");
-        let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size).expect("a terminal has a size");
         let name = ptsname(&master, Vec::new()).expect("a terminal has a name");
         let name = name.into_string().expect("its name is plain");
@@ -50,7 +50,11 @@ impl Terminal {
     }
 
     pub fn type_line(&mut self, line: &str) {
-        self.keyboard.write_all(format!("{line}\n").as_bytes()).expect("the terminal is open");
+        self.type_keys(&format!("{line}\n"));
+    }
+
+    pub fn type_keys(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal is open");
     }
 
     /// Simulates Ctrl-C: the terminal shows it, and the command gets the signal.
@@ -67,8 +71,20 @@ impl Terminal {
         self.process.signal(Signal::INT);
     }
 
+    /// Stops the command, as Ctrl-Z does, and lets it continue, as `fg` does.
+    pub fn suspend(&self) {
+        self.process.signal(Signal::STOP);
+        self.process.signal(Signal::CONT);
+    }
+
     pub fn has_ended(&self) -> bool {
         self.process.await_end(Duration::ZERO)
+    }
+
+    /// Whether the terminal shows what is typed.
+    pub fn echoes(&self) -> bool {
+        let modes = tcgetattr(&self.keyboard).expect("the terminal is open");
+        modes.local_modes.contains(LocalModes::ECHO)
     }
 
     /// The lines that a person sees now, without colours.

@@ -6,4 +6,4 @@ mod args;
 mod groups;
 
 pub use args::*;
-pub use groups::command;
+pub use groups::{command, pages};

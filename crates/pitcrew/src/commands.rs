@@ -45,22 +45,63 @@ mod tool_client;
 mod desk;
 mod reply;
 
-use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
-use std::{io::Write, process::ExitCode};
+use crate::{
+    cli::{Cli, Commands},
+    exit::Exit,
+    output::Output,
+    report::Report,
+};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
 /// The result of a command.
 pub type CommandResult = Result<Exit, Report>;
 
-pub fn dispatch(command: Commands) -> ExitCode {
+/// How errors are printed on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    Text,
+    /// For a command with `--json`.
+    Json,
+}
+
+pub fn dispatch(cli: Cli, errors: Errors) -> ExitCode {
     let output = Output::of_process();
-    match run(command, output) {
+    let entered = cli.folder.as_deref().map_or(Ok(()), enter);
+    match entered.and_then(|()| run(cli.command, output)) {
         Ok(exit) => exit.into(),
-        Err(report) => {
-            let text = report.render(output.err);
-            std::io::stderr().write_all(text.as_bytes()).ok();
-            report.exit.into()
-        }
+        Err(report) => print_error(&report, output, errors),
     }
+}
+
+/// Reports a command line that cannot be parsed, or prints the help that it asks for.
+pub fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let command = words.iter().find(|it| !it.to_string_lossy().starts_with('-'));
+    // The `--json` of `tool` is its input.
+    let wants_json = words.iter().any(|it| it == "--json") && command.is_none_or(|it| it != "tool");
+    if !error.use_stderr() || !wants_json {
+        error.exit();
+    }
+    let text = error.to_string();
+    let (message, help) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let message = message.trim_start_matches("error: ");
+    let report = Report::new(Exit::Usage, message).help(help.trim());
+    print_error(&report, Output::of_process(), Errors::Json)
+}
+
+fn print_error(report: &Report, output: Output, errors: Errors) -> ExitCode {
+    let text = match errors {
+        Errors::Text => report.render(output.err),
+        Errors::Json => report.json(),
+    };
+    std::io::stderr().write_all(text.as_bytes()).ok();
+    report.exit.into()
+}
+
+fn enter(folder: &std::path::Path) -> Result<(), Report> {
+    std::env::set_current_dir(folder).map_err(|error| {
+        Report::new(Exit::Usage, format!("failed to enter the folder `{}`", folder.display()))
+            .because(error.to_string())
+    })
 }
 
 fn run(command: Commands, output: Output) -> CommandResult {

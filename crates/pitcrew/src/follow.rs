@@ -62,6 +62,18 @@ pub async fn follow(
     board: &BoardView,
     request: FollowRequest,
 ) -> Result<FollowEnd, Report> {
+    let end = follow_streams(client, output, person, board, request).await;
+    person.stop_editing();
+    end
+}
+
+async fn follow_streams(
+    client: &Client,
+    output: Output,
+    person: &mut Person,
+    board: &BoardView,
+    request: FollowRequest,
+) -> Result<FollowEnd, Report> {
     let mut follower = Follower {
         members: FollowedIds::of(board, &request.plans),
         open: request.plans.iter().copied().collect(),
@@ -139,6 +151,12 @@ impl Follower<'_> {
                         if !self.display.handle_line(&line, person).await {
                             self.next_show = Some(Instant::now() + GATHER_TIME);
                         }
+                    }
+                    Input::Typed(typed) => self.display.show_typed(typed),
+                    Input::Continued => {
+                        self.display.draw_afresh();
+                        // A job in the background could not ask.
+                        self.next_show = Some(Instant::now());
                     }
                     Input::Interrupt => {
                         self.display.close();

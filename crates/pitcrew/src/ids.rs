@@ -1,6 +1,6 @@
 //! Resolves what a person typed to an id: the id itself, or a unique name.
 
-use crate::{client::Client, exit::Exit, report::Report};
+use crate::{client::Client, exit::Exit, output::Output, report::Report};
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_model::{PlanId, RequestId, TaskId, WorkerId};
 use pitcrew_views::{BoardView, InboxView, OpenRequest};
@@ -12,11 +12,20 @@ pub enum Target {
     Task(TaskId),
 }
 
-pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
+/// What a name stands for if several plans or tasks have it.
+#[derive(Clone, Copy)]
+pub enum Pick {
+    /// Nothing: the command lists them and changes nothing.
+    Only,
+    /// The newest, and a note says so. For commands that only read.
+    Newest(Output),
+}
+
+pub async fn plan(client: &Client, text: &str, pick: Pick) -> Result<PlanId, Report> {
     if let Ok(plan) = text.parse() {
         return Ok(plan);
     }
-    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Plan)? {
+    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Plan, pick)? {
         Target::Plan(plan) => Ok(plan),
         Target::Task(_) => unreachable!("only plans were looked for"),
     }
@@ -24,8 +33,8 @@ pub async fn plan(client: &Client, text: &str) -> Result<PlanId, Report> {
 
 /// Like `plan`, but fails if the plan does not exist. For filters, which would otherwise find
 /// nothing.
-pub async fn known_plan(client: &Client, text: &str) -> Result<PlanId, Report> {
-    let plan = plan(client, text).await?;
+pub async fn known_plan(client: &Client, text: &str, pick: Pick) -> Result<PlanId, Report> {
+    let plan = plan(client, text, pick).await?;
     let board = client.board(BoardQuery { all: false, plan: Some(plan) }).await?;
     if board.plan(plan).is_some() { Ok(plan) } else { Err(no_plan(plan)) }
 }
@@ -46,24 +55,24 @@ pub async fn known_worker(client: &Client, worker: WorkerId) -> Result<WorkerId,
         .help("`pitcrew status --all --json` lists the workers"))
 }
 
-pub async fn task(client: &Client, text: &str) -> Result<TaskId, Report> {
+pub async fn task(client: &Client, text: &str, pick: Pick) -> Result<TaskId, Report> {
     if let Ok(task) = text.parse() {
         return Ok(task);
     }
-    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Task)? {
+    match named(&client.board(BoardQuery::default()).await?, text, TargetKind::Task, pick)? {
         Target::Task(task) => Ok(task),
         Target::Plan(_) => unreachable!("only tasks were looked for"),
     }
 }
 
-pub async fn target(client: &Client, text: &str) -> Result<Target, Report> {
+pub async fn target(client: &Client, text: &str, pick: Pick) -> Result<Target, Report> {
     if let Ok(plan) = text.parse() {
         return Ok(Target::Plan(plan));
     }
     if let Ok(task) = text.parse() {
         return Ok(Target::Task(task));
     }
-    named(&client.board(BoardQuery::default()).await?, text, TargetKind::Either)
+    named(&client.board(BoardQuery::default()).await?, text, TargetKind::Either, pick)
 }
 
 /// Resolves a request: its id, or the only open one of a plan or task.
@@ -81,7 +90,12 @@ enum TargetKind {
     Either,
 }
 
-fn named(board: &BoardView, name: &str, expected: TargetKind) -> Result<Target, Report> {
+fn named(
+    board: &BoardView,
+    name: &str,
+    expected: TargetKind,
+    pick: Pick,
+) -> Result<Target, Report> {
     let plans = board.plans.iter().filter(|it| expected != TargetKind::Task && it.name == name);
     let tasks = board.tasks.iter().filter(|it| expected != TargetKind::Plan && it.key == name);
     let mut found: Vec<(Target, String)> =
@@ -100,12 +114,29 @@ fn named(board: &BoardView, name: &str, expected: TargetKind) -> Result<Target, 
         [] => Err(Report::new(Exit::Usage, format!("there is no {kind} `{name}`"))
             .help("`pitcrew status --all` lists plans and tasks with their ids")),
         [(target, _)] => Ok(*target),
+        many if let Pick::Newest(output) = pick => {
+            let age = |it: &&(Target, String)| age(board, it.0);
+            let (target, words) = many.iter().max_by_key(age).expect("there are several");
+            output.note(&format!("note: `{name}` is {words}, the newest of {}", many.len()));
+            Ok(*target)
+        }
         many => {
             let message =
                 format!("`{name}` is ambiguous: {} plans or tasks have this name", many.len());
             let list: Vec<&str> = many.iter().map(|it| it.1.as_str()).collect();
             Err(Report::new(Exit::Usage, message)
                 .help(format!("use one of these ids: {}", list.join(", "))))
+        }
+    }
+}
+
+/// Orders plans and tasks by their creation: a task is newer than its plan.
+fn age(board: &BoardView, target: Target) -> (PlanId, Option<TaskId>) {
+    match target {
+        Target::Plan(plan) => (plan, None),
+        Target::Task(task) => {
+            let plan = board.task(task).map_or(PlanId(0), |it| it.plan);
+            (plan, Some(task))
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod internal;
 mod cli;
+mod complete;
 mod commands;
 mod client;
 mod backends;
@@ -15,11 +16,13 @@ mod follow;
 mod ask;
 mod render;
 mod output;
+mod pager;
 mod report;
 mod exit;
 
 use clap::FromArgMatches;
 use cli::Cli;
+use commands::Errors;
 use std::{ffi::OsString, process::ExitCode};
 
 fn main() -> ExitCode {
@@ -31,6 +34,13 @@ fn main() -> ExitCode {
     if let Some(ended) = internal::run(&words) {
         return ended;
     }
-    let cli = Cli::from_arg_matches(&cli::command().get_matches());
-    commands::dispatch(cli.unwrap_or_else(|error| error.exit()).command)
+    complete::answer();
+    let parsed = cli::command().try_get_matches().and_then(|matches| {
+        let errors = if cli::wants_json(&matches) { Errors::Json } else { Errors::Text };
+        Cli::from_arg_matches(&matches).map(|it| (it, errors))
+    });
+    match parsed {
+        Ok((cli, errors)) => commands::dispatch(cli, errors),
+        Err(error) => commands::refuse(&error, &words),
+    }
 }

@@ -4,6 +4,7 @@ use crate::{exit::Exit, render::Style};
 use pitcrew_api::Problem;
 use pitcrew_model::{Rejection, text};
 use pitcrew_views::plain;
+use serde_json::json;
 use std::{error::Error, fmt::Write};
 
 /// The message, its causes, how to fix it, and the exit code.
@@ -81,6 +82,22 @@ impl Report {
             writeln!(text, "{} {help}", style.cyan("help:")).expect("to a string");
         }
         text
+    }
+}
+
+impl Report {
+    /// Renders the error as a line of JSON; may be empty.
+    pub fn json(&self) -> String {
+        if self.form == Form::Silent {
+            return String::new();
+        }
+        let error = json!({
+            "code": self.exit.code(),
+            "message": self.message.trim_end(),
+            "causes": self.causes,
+            "help": self.help,
+        });
+        format!("{}\n", json!({ "error": error }))
     }
 }
 

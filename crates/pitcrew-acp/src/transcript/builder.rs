@@ -1,6 +1,9 @@
 //! Converts frames into lines. Does no file access.
 
-use super::{Line, LineKind};
+use super::{
+    Line, LineKind,
+    command_output::{CommandOutput, Rest},
+};
 use crate::{
     connection::{OPTION_ID_BYTES_MAX, OPTIONS_MAX},
     frame::{Incoming, take},
@@ -8,6 +11,7 @@ use crate::{
     plain::{one_line, plain},
     schema::{
         ContentBlock, SessionUpdate, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate,
+        ToolKind,
     },
     tool_use::ToolCalls,
 };
@@ -18,11 +22,15 @@ use std::collections::BTreeMap;
 const TITLE_BYTES_MAX: usize = 300;
 /// The largest message that is kept, regardless of its number of chunks.
 const MESSAGE_BYTES_MAX: usize = 256 * 1_024;
+/// Commands whose output is shown while they run. The output of more is shown at their end.
+const RUNNING_MAX: usize = 32;
 
 /// The parts of the conversation that later frames refer to.
 #[derive(Default)]
 pub(crate) struct TranscriptBuilder {
     calls: ToolCalls,
+    /// The output of running commands, by call, with the position of its newest update.
+    running: BTreeMap<String, (u64, u64, CommandOutput)>,
     /// The message that is being assembled from chunks.
     open: Option<Line>,
     /// The number of the newest prompt, whose answer ends the turn.
@@ -98,6 +106,7 @@ impl TranscriptBuilder {
                     Ok(answer) => answer["stopReason"].as_str().unwrap_or("no reason").to_owned(),
                     Err(error) => format!("error: {error}"),
                 };
+                self.close_commands();
                 self.add(offset, LineKind::TurnEnded, one_line(&text, TITLE_BYTES_MAX));
             }
             Ok(_) => {}
@@ -148,6 +157,8 @@ impl TranscriptBuilder {
                 let call = self.calls.update(update).clone();
                 if ends {
                     self.tool_ended(offset, &call);
+                } else if call.kind == ToolKind::Execute {
+                    self.command_runs(offset, &call);
                 }
             }
             _ => {}
@@ -174,11 +185,46 @@ impl TranscriptBuilder {
         let failed = call.status == ToolCallStatus::Failed;
         let kind = if failed { LineKind::ToolFailed } else { LineKind::ToolDone };
         self.add(offset, kind, title(call));
-        let texts = call.content.iter().filter_map(text_of);
-        let output = texts.collect::<Vec<_>>().join("\n");
-        let output = plain(text::tail(output.trim(), limits::OUTPUT_TAIL_BYTES));
+        let output = output_of(call);
+        let output = match self.running.remove(&*call.tool_call_id.0) {
+            Some((_, _, mut running)) => plain(&running.take(&output, Rest::Nothing)),
+            None => plain(text::tail(output.trim(), limits::OUTPUT_TAIL_BYTES)),
+        };
         if !output.is_empty() {
             self.add(offset, LineKind::Output, output);
+        }
+    }
+
+    /// Adds the output that is new.
+    fn command_runs(&mut self, offset: u64, call: &ToolCall) {
+        let (id, output) = (&*call.tool_call_id.0, output_of(call));
+        let has_room = self.running.len() < RUNNING_MAX || self.running.contains_key(id);
+        if output.is_empty() || !has_room {
+            return;
+        }
+        let running = self.running.entry(id.to_owned()).or_default();
+        (running.0, running.1) = (offset, self.time_ms);
+        let new = plain(&running.2.take(&output, Rest::Follows));
+        if !new.is_empty() {
+            self.add(offset, LineKind::Output, new);
+        }
+    }
+
+    /// Ends the conversation, and returns the lines that were still open.
+    pub fn close(&mut self) -> Vec<Line> {
+        self.close_message();
+        self.close_commands();
+        self.take_lines()
+    }
+
+    /// The commands whose end was not reported have ended with their agent or their turn.
+    fn close_commands(&mut self) {
+        for (offset, time_ms, mut output) in std::mem::take(&mut self.running).into_values() {
+            let text = plain(&output.rest());
+            if !text.is_empty() {
+                self.close_message();
+                self.lines.push(Line { offset, time_ms, kind: LineKind::Output, text });
+            }
         }
     }
 
@@ -204,6 +250,11 @@ fn title(call: &ToolCall) -> String {
     } else {
         title
     }
+}
+
+/// The texts of a call's result.
+fn output_of(call: &ToolCall) -> String {
+    call.content.iter().filter_map(text_of).collect::<Vec<_>>().join("\n")
 }
 
 fn text_of(content: &ToolCallContent) -> Option<&str> {
@@ -243,6 +294,24 @@ mod tests {
         let text = builder.open_message().expect("a message").text;
         assert!(text.len() < MESSAGE_BYTES_MAX + 100, "{} bytes", text.len());
         assert_eq!(text.matches("message omitted").count(), 1);
+    }
+
+    #[test]
+    fn output_is_added_while_a_command_runs() {
+        let mut builder = TranscriptBuilder::default();
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "t", "title": "run tests", "kind": "execute", "status": "in_progress"});
+        updated(&mut builder, 0, &call);
+        for (offset, output) in [(1, "one\n"), (2, "one\ntwo\nthr"), (3, "one\ntwo\nthree")] {
+            let content = json!([{"type": "content", "content": {"type": "text", "text": output}}]);
+            updated(
+                &mut builder,
+                offset,
+                &json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "content": content}),
+            );
+        }
+        let texts = |lines: Vec<Line>| lines.into_iter().map(|it| it.text).collect::<Vec<_>>();
+        assert_eq!(texts(builder.take_lines()), ["run tests", "one", "two"]);
+        assert_eq!(texts(builder.close()), ["three"], "it was killed");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Output {
         loop {
             self.grown.notified().await;
             let shown = self.written().shown().to_owned();
-            if shown == seen {
+            if shown.trim_end() == seen.trim_end() {
                 continue;
             }
             tell(&shown);
@@ -83,7 +83,7 @@ impl Written {
     }
 
     fn shown(&self) -> &str {
-        text::tail(self.text.trim_end(), limits::OUTPUT_TAIL_BYTES)
+        text::tail(&self.text, limits::OUTPUT_TAIL_BYTES)
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         written.push(b"the end\n\n");
         assert!(written.text.len() <= 4 * limits::OUTPUT_TAIL_BYTES);
         assert!(written.shown().len() <= limits::OUTPUT_TAIL_BYTES);
-        assert!(written.shown().ends_with("日本語 the end"));
+        assert!(written.shown().ends_with("日本語 the end\n\n"));
     }
 
     #[tokio::test]
@@ -141,7 +141,7 @@ mod tests {
         let began = Instant::now();
         let tell = output.tell(|shown| {
             seen.push(shown.to_owned());
-            if shown.ends_with("the end") {
+            if shown.ends_with("the end\n") {
                 newest.notify_one();
             }
         });
@@ -160,7 +160,7 @@ mod tests {
         }
         let pauses = began.elapsed().as_millis() / u128::from(limits::ACTIVITY_MS_MIN);
         assert!(seen.len() as u128 <= pauses + 1, "seen {} times", seen.len());
-        assert_eq!(seen[0], "more", "the first output is reported at once");
+        assert_eq!(seen[0], "more\n", "the first output is reported at once");
     }
 
     #[test]

@@ -10,10 +10,14 @@ pub(super) const COMPLETE_TASK: &str = "orchestrator_complete_task";
 pub(super) const NOTIFY: &str = "a2a_notify_orchestrator";
 
 /// Reports the end of the task; false if no tool accepted the report.
+///
+/// The message has only the first paragraph: the conversation contains the output of commands
+/// already.
 pub(super) async fn complete(session: &Session, claim: Claim, summary: &str) -> bool {
     let arguments = json!({ "summary": summary, "outcome": outcome(claim) });
     let title = format!("report {}: {}", outcome(claim), first_line(summary));
-    call(session, COMPLETE_TASK, &title, arguments, summary).await
+    let words = summary.split("\n\n").next().unwrap_or_default();
+    call(session, COMPLETE_TASK, &title, arguments, words).await
 }
 
 pub(super) async fn fail(session: &Session, reason: &str) -> bool {

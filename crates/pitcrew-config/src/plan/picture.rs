@@ -8,6 +8,14 @@ use std::{
     fmt::{self, Write},
 };
 
+/// Tasks of a level that are listed before the rest is only counted. Code is never left out.
+const TASKS_SHOWN_MAX: usize = 40;
+/// Tasks with the same code that are named before the rest is only counted.
+const KEYS_SHOWN_MAX: usize = 12;
+
+/// A shorter code stands beside the names of its tasks.
+const ROW_BYTES_MAX: usize = 74;
+
 /// A plan by levels. The tasks of a level depend only on tasks of earlier levels.
 ///
 /// Levels are only a view: a task starts when its own dependencies are integrated, not when a level
@@ -45,10 +53,10 @@ pub struct PictureTask {
 pub enum Executed {
     /// In every fresh checkout.
     Setup { command: String },
-    /// As the work of a task.
-    Command { task: String, command: String },
-    /// As the steps of the built-in agent.
-    Script { task: String, script: String },
+    /// As the work of each of these tasks.
+    Command { tasks: Vec<String>, command: String },
+    /// As the steps of the built-in agent, for each of these tasks.
+    Script { tasks: Vec<String>, script: String },
     /// On the merged tree of each of these tasks.
     Check { tasks: Vec<String>, command: String },
 }
@@ -97,30 +105,37 @@ fn picture_task(task: &TaskSpec) -> PictureTask {
 
 fn executed(spec: &PlanSpec) -> Vec<Executed> {
     let setup = spec.head.setup.iter().map(|it| Executed::Setup { command: it.clone() });
-    let work = spec.tasks.iter().filter_map(|task| match &task.work {
-        TaskWork::Prompt { .. } => None,
-        TaskWork::Script { script, .. } => {
-            Some(Executed::Script { task: task.key.clone(), script: script.clone() })
-        }
-        TaskWork::Command { command, .. } => {
-            Some(Executed::Command { task: task.key.clone(), command: command.clone() })
-        }
-    });
-    let mut checks: Vec<(String, Vec<String>)> = Vec::new();
+    let scripts = grouped(spec.tasks.iter().filter_map(|task| match &task.work {
+        TaskWork::Script { script, .. } => Some((task, script.as_str())),
+        TaskWork::Prompt { .. } | TaskWork::Command { .. } => None,
+    }));
+    let commands = grouped(spec.tasks.iter().filter_map(|task| match &task.work {
+        TaskWork::Command { command, .. } => Some((task, command.as_str())),
+        TaskWork::Prompt { .. } | TaskWork::Script { .. } => None,
+    }));
+    let checks = spec.tasks.iter().flat_map(|task| task.checks.iter().map(move |it| (task, it)));
+    let checks = grouped(checks.map(|(task, check)| (task, check.as_str())));
+    let scripts = scripts.into_iter().map(|(script, tasks)| Executed::Script { tasks, script });
+    let commands =
+        commands.into_iter().map(|(command, tasks)| Executed::Command { tasks, command });
+    let checks = checks.into_iter().map(|(command, tasks)| Executed::Check { tasks, command });
+    setup.chain(scripts).chain(commands).chain(checks).collect()
+}
+
+/// Each different code with its tasks, in file order.
+fn grouped<'a>(all: impl Iterator<Item = (&'a TaskSpec, &'a str)>) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for task in &spec.tasks {
-        for check in &task.checks {
-            let place = *places.entry(check).or_insert_with(|| {
-                checks.push((check.clone(), Vec::new()));
-                checks.len() - 1
-            });
-            if checks[place].1.last() != Some(&task.key) {
-                checks[place].1.push(task.key.clone());
-            }
+    for (task, code) in all {
+        let place = *places.entry(code).or_insert_with(|| {
+            groups.push((code.to_owned(), Vec::new()));
+            groups.len() - 1
+        });
+        if groups[place].1.last() != Some(&task.key) {
+            groups[place].1.push(task.key.clone());
         }
     }
-    let checks = checks.into_iter().map(|(command, tasks)| Executed::Check { tasks, command });
-    setup.chain(work).chain(checks).collect()
+    groups
 }
 
 impl fmt::Display for PlanPicture {
@@ -149,8 +164,11 @@ impl fmt::Display for PlanPicture {
                 level.iter().map(|it| of(it).chars().count()).max().unwrap_or(0)
             };
             let (keys, agents) = (width(|it| &it.key), width(|it| &it.agent));
-            for task in level {
+            for task in level.iter().take(TASKS_SHOWN_MAX) {
                 write_task(f, task, keys, agents)?;
+            }
+            if let Some(more) = level.len().checked_sub(TASKS_SHOWN_MAX + 1) {
+                writeln!(f, "  and {} more", more + 1)?;
             }
         }
         self.write_executed(f)
@@ -178,14 +196,14 @@ impl PlanPicture {
         for executed in &self.executed {
             match executed {
                 Executed::Setup { command } => write_code(f, "setup of every checkout", command)?,
-                Executed::Command { task, command } => {
-                    write_code(f, &format!("command of {task}"), command)?;
+                Executed::Command { tasks, command } => {
+                    write_code(f, &format!("command of {}", few(tasks)), command)?;
                 }
-                Executed::Script { task, script } => {
-                    write_code(f, &format!("script of {task}"), script)?;
+                Executed::Script { tasks, script } => {
+                    write_code(f, &format!("script of {}", few(tasks)), script)?;
                 }
                 Executed::Check { tasks, command } => {
-                    write_code(f, &format!("check of {}", tasks.join(", ")), command)?;
+                    write_code(f, &format!("check of {}", few(tasks)), command)?;
                 }
             }
         }
@@ -211,9 +229,21 @@ fn write_task(
     writeln!(f, "{}", printable(&line))
 }
 
+/// The first keys, and the number of the others.
+fn few(tasks: &[String]) -> String {
+    match tasks.len().saturating_sub(KEYS_SHOWN_MAX) {
+        0 => tasks.join(", "),
+        more => format!("{} and {more} more", tasks[..KEYS_SHOWN_MAX].join(", ")),
+    }
+}
+
 fn write_code(f: &mut fmt::Formatter<'_>, what: &str, code: &str) -> fmt::Result {
+    let code = code.trim_end();
+    if !code.contains('\n') && what.len() + code.len() <= ROW_BYTES_MAX {
+        return writeln!(f, "  {} | {}", printable(what), printable(code));
+    }
     writeln!(f, "  {}", printable(what))?;
-    for line in code.trim_end().split('\n') {
+    for line in code.split('\n') {
         writeln!(f, "    | {}", printable(line))?;
     }
     Ok(())

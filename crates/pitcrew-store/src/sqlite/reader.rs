@@ -14,7 +14,8 @@ pub struct JournalReader {
 }
 
 impl JournalReader {
-    pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
+    /// Opens the journal at `path`. A writer may use it meanwhile.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
         match open::reader(path) {
             Ok(connection) => Ok(Self { connection, path: path.into() }),
             Err(error) => Err(ReadError { path: path.into(), kind: error.into() }),

@@ -302,7 +302,8 @@ fn claimed(board: &Board, attempt: AttemptId, claim: Claim, summary: &str) -> Li
     };
     let worker = board.attempt(attempt).map(|it| it.worker);
     let actor = worker.map_or(Actor::Orchestrator, Actor::Worker);
-    let summary = plain::line(summary);
+    // The output of a command follows in a paragraph of its own.
+    let summary = plain::line(summary.trim().split("\n\n").next().unwrap_or_default());
     let text = if summary.is_empty() {
         format!("says: {word}")
     } else {

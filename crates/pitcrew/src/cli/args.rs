@@ -12,7 +12,7 @@ pub use serve::*;
 pub use steer::*;
 pub use work::*;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, Parser, Subcommand, ValueHint};
 use pitcrew_model::Tier;
 use std::path::PathBuf;
 
@@ -29,6 +29,9 @@ use std::path::PathBuf;
     after_help = "Commands take ids such as plan-7, task-3 and request-2; the name of a plan or the key of a task works too.\nRun `pitcrew COMMAND --help` for details and examples. Exit codes and JSON are described in docs/cli.md."
 )]
 pub struct Cli {
+    /// Work on the repository of this folder; other paths are relative to it
+    #[arg(short = 'C', value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Commands,
 }
@@ -54,7 +57,7 @@ pub enum Commands {
     /// Shows every command that the plan will execute and asks for your approval, then shows progress
     /// until the plan ends. Ctrl-C pauses the plan; a second Ctrl-C exits immediately.
     #[command(
-        after_help = "Examples:\n  pitcrew run plan.toml\n  pitcrew run plan.toml --yes --max-agents 3\n  pitcrew run --task \"Document every function\" --region src --check \"make test\" --agent claude\n  pitcrew run plan.toml --yes --json | jq -r 'select(.text) | .text'"
+        after_help = "Examples:\n  pitcrew run plan.toml\n  pitcrew run plan.toml --yes --max-agents 3\n  pitcrew run --task \"Document every function\" --region src --check \"make test\" --agent claude\n  pitcrew run plan.toml --yes --json | jq -r 'select(.text) | .text'\n  make-plan | pitcrew run - --yes"
     )]
     Run(RunArgs),
     /// Check a plan file, or show what it would run
@@ -90,7 +93,7 @@ pub enum Commands {
     #[command(
         after_help = "Examples:\n  pitcrew diff task-3\n  pitcrew diff plan-1\n  pitcrew diff task-3 | git apply"
     )]
-    Diff(IdArgs),
+    Diff(DiffArgs),
     /// Copy a task's work to a folder and print its path
     ///
     /// The copy is safe to enter: it has a fresh `.git`, not the one that the agent could write to.
@@ -261,9 +264,9 @@ pub enum Commands {
     /// Show the effective settings
     #[command(after_help = "Examples:\n  pitcrew config show\n  pitcrew config show --origin")]
     Config(ConfigArgs),
-    /// Generate shell completions
+    /// Generate shell completions or man pages
     #[command(
-        after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\""
+        after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\"\n  pitcrew completions man --dir ~/.local/share/man/man1"
     )]
     Completions(CompletionsArgs),
 
@@ -304,5 +307,13 @@ fn parse_tier(text: &str) -> Result<Tier, &'static str> {
         "T2" => Ok(Tier::T2),
         "T3" => Ok(Tier::T3),
         _ => Err("expected T1, T2 or T3"),
+    }
+}
+
+/// Whether the command prints JSON. The `--json` of `tool` is its input.
+pub fn wants_json(matches: &ArgMatches) -> bool {
+    match matches.subcommand() {
+        Some((_, below)) if wants_json(below) => true,
+        Some(_) | None => matches!(matches.try_get_one::<bool>("json"), Ok(Some(true))),
     }
 }

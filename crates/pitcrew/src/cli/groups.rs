@@ -22,6 +22,11 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Integrate", &["serve", "service", "stop", "mcp", "tool", "completions"]),
 ];
 
+/// Returns the command line for man pages, which have a layout of their own.
+pub fn pages() -> clap::Command {
+    Cli::command()
+}
+
 /// Returns the command line with the grouped help.
 pub fn command() -> clap::Command {
     let command = Cli::command();

@@ -6,7 +6,7 @@ use crate::{
     cli::AbandonArgs,
     client::Client,
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
     report::Report,
 };
@@ -16,7 +16,7 @@ use pitcrew_views::PlanView;
 
 pub async fn run(args: AbandonArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let (command, words) = match ids::target(&client, &args.id).await? {
+    let (command, words) = match ids::target(&client, &args.id, Pick::Only).await? {
         Target::Task(task) => (
             Command::AbandonTask { task },
             format!("{task} is abandoned; its checkouts are removed"),

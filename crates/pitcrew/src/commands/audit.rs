@@ -1,7 +1,14 @@
 //! Shows who did and decided what.
 
 use super::{CommandResult, journal};
-use crate::{cli::AuditArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
+use crate::{
+    cli::AuditArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    report::Report,
+};
 use pitcrew_config::parse_duration;
 use pitcrew_model::{Actor, Seq, Timestamp, WorkerId};
 use pitcrew_runtime::now;
@@ -13,7 +20,7 @@ pub async fn run(args: AuditArgs, output: Output) -> CommandResult {
     let actor = args.actor.as_deref().map(actor).transpose()?;
     let client = Client::here().await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::known_plan(&client, text).await?),
+        Some(text) => Some(ids::known_plan(&client, text, Pick::Newest(output)).await?),
         None => None,
     };
     if let Some(Actor::Worker(worker)) = actor {

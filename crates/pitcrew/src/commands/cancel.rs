@@ -4,7 +4,7 @@ use super::{CommandResult, reply};
 use crate::{
     cli::IdArgs,
     client::Client,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
 };
 use pitcrew_api::paths::BoardQuery;
@@ -12,7 +12,7 @@ use pitcrew_model::{Command, TaskStatus};
 
 pub async fn run(args: IdArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let (command, words) = match ids::target(&client, &args.id).await? {
+    let (command, words) = match ids::target(&client, &args.id, Pick::Only).await? {
         Target::Task(task) => (
             Command::CancelTask { task },
             format!("{task} is cancelled; start it again with `pitcrew retry {task}`"),

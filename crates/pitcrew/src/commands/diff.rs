@@ -2,18 +2,20 @@
 
 use super::CommandResult;
 use crate::{
-    cli::IdArgs,
+    cli::DiffArgs,
     client::Client,
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
+    pager::Paged,
     render,
+    report::Report,
 };
 use pitcrew_api::{Diff, PlanReview, TaskDiff, paths};
 
-pub async fn run(args: IdArgs, output: Output) -> CommandResult {
+pub async fn run(args: DiffArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let diff = match ids::target(&client, &args.id).await? {
+    let diff = match ids::target(&client, &args.id, Pick::Newest(output)).await? {
         Target::Task(task) => {
             let found: TaskDiff = client.get(&paths::task_diff(task)).await?;
             if args.output.json {
@@ -31,14 +33,16 @@ pub async fn run(args: IdArgs, output: Output) -> CommandResult {
             found.diff
         }
     };
-    show(&diff, output)?;
+    show(&diff, args.no_pager, output)?;
     Ok(Exit::Success)
 }
 
 /// Prints the diff; unchanged if the output is not a terminal, so that `git apply` can read it.
-fn show(diff: &Diff, output: Output) -> Result<(), crate::report::Report> {
+fn show(diff: &Diff, unpaged: bool, output: Output) -> Result<(), Report> {
     if output.is_terminal {
-        output.print(&render::diff(diff, output.out))?;
+        let mut paged = Paged::new(output, unpaged);
+        paged.print(&render::diff(diff, output.out))?;
+        paged.finish()?;
     } else {
         output.print(&diff.text)?;
     }

@@ -5,7 +5,7 @@ use crate::{
     cli::{ExportArgs, ExportFormat},
     client::Client,
     exit::Exit,
-    ids,
+    ids::{self, Pick},
     output::Output,
     render::{self, ExportData},
 };
@@ -15,7 +15,7 @@ use serde_json::json;
 
 pub async fn run(args: ExportArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let plan = ids::plan(&client, &args.plan).await?;
+    let plan = ids::plan(&client, &args.plan, Pick::Newest(output)).await?;
     let (mut board, mut inbox) = (Board::default(), Inbox::default());
     let mut messages = Messages::default();
     let (mut timeline, mut at) = (Vec::new(), Timestamp(0));

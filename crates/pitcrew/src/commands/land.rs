@@ -6,7 +6,7 @@ use crate::{
     cli::{HistoryArgs, LandArgs},
     client::{Client, StreamItem},
     exit::Exit,
-    ids,
+    ids::{self, Pick},
     output::Output,
     render,
     report::Report,
@@ -18,7 +18,7 @@ use serde_json::json;
 
 pub async fn run(args: LandArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let plan = ids::plan(&client, &args.plan).await?;
+    let plan = ids::plan(&client, &args.plan, Pick::Only).await?;
     let query = paths::BoardQuery { all: false, plan: Some(plan) };
     let board = client.board(query).await?;
     let Some(summary) = Summary::of(&board, plan) else {

@@ -5,9 +5,10 @@ use crate::{
     cli::LogsArgs,
     client::{Client, StreamItem},
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
-    render::{LogText, log_event},
+    pager::Paged,
+    render::{LogText, Prompts, log_event},
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, LogStreamLine, paths};
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    match ids::target(&client, &args.id).await? {
+    match ids::target(&client, &args.id, Pick::Newest(output)).await? {
         Target::Task(task) => task_log(&client, task, &args, output).await,
         Target::Plan(plan) => plan_log(&client, plan, &args, output).await,
     }
@@ -26,7 +27,10 @@ pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
 async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output) -> CommandResult {
     let board = client.board(paths::BoardQuery { all: true, plan: None }).await?;
     let task_view = board.task(task);
-    let mut text = LogText::new(output.out, task_view.map(outcomes).unwrap_or_default());
+    let prompts = if args.prompt { Prompts::Whole } else { Prompts::Folded };
+    let outcomes = task_view.map(outcomes).unwrap_or_default();
+    let mut paged = paged(args, output);
+    let mut text = LogText::new(output.out, prompts, outcomes);
     let mut from = 0;
     loop {
         let query = paths::LogQuery { from, follow: args.follow };
@@ -38,6 +42,7 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
                     if from == 0 {
                         explain_empty_log(task, task_view, output);
                     }
+                    paged.finish()?;
                     return Ok(Exit::Success);
                 }
                 // The stream continues after the last line when the orchestrator is back.
@@ -48,10 +53,15 @@ async fn task_log(client: &Client, task: TaskId, args: &LogsArgs, output: Output
             if args.output.json {
                 output.json(&LogStreamLine::Log(line))?;
             } else {
-                output.line(&text.show(&line))?;
+                paged.line(&text.show(&line))?;
             }
         }
     }
+}
+
+/// What grows is not paged.
+fn paged(args: &LogsArgs, output: Output) -> Paged {
+    Paged::new(output, args.no_pager || args.follow || args.output.json)
 }
 
 fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
@@ -71,10 +81,11 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
     let Some(view) = board.plan(plan) else {
         return Err(ids::no_plan(plan));
     };
+    let mut paged = paged(args, output);
     if !args.output.json {
         let began = stamp(view.created_at).replace('T', " ");
         let heading = format!("{plan} {}, {began} UTC", plain::line(&view.name));
-        output.line(&output.out.bold(&heading))?;
+        paged.line(&output.out.bold(&heading))?;
     }
     let mut after = Seq(0);
     loop {
@@ -83,7 +94,10 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
         loop {
             let line = match lines.next().await {
                 StreamItem::Line(line) => line,
-                StreamItem::End if !args.follow => return Ok(Exit::Success),
+                StreamItem::End if !args.follow => {
+                    paged.finish()?;
+                    return Ok(Exit::Success);
+                }
                 StreamItem::End | StreamItem::Broken(_) => break,
             };
             let EventStreamLine::Event(line) = read(&line)? else { continue };
@@ -97,7 +111,7 @@ async fn plan_log(client: &Client, plan: PlanId, args: &LogsArgs, output: Output
                 output.json(&EventStreamLine::Event(line))?;
             } else {
                 let since_ms = line.at.since(view.created_at);
-                output.line(&log_event(text, since_ms, output.out))?;
+                paged.line(&log_event(text, since_ms, output.out))?;
             }
             if ended && args.follow {
                 return Ok(Exit::Success);

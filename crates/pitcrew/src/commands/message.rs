@@ -1,7 +1,14 @@
 //! Sends a message to a worker, or to the current worker of a task.
 
 use super::{CommandResult, reply};
-use crate::{cli::MessageArgs, client::Client, exit::Exit, ids, output::Output, report::Report};
+use crate::{
+    cli::MessageArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    report::Report,
+};
 use pitcrew_model::{Command, Party, Priority};
 
 pub async fn run(args: MessageArgs, output: Output) -> CommandResult {
@@ -11,7 +18,7 @@ pub async fn run(args: MessageArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let to = match args.id.parse() {
         Ok(worker) => Party::Worker(worker),
-        Err(_) => Party::Task(ids::task(&client, &args.id).await?),
+        Err(_) => Party::Task(ids::task(&client, &args.id, Pick::Only).await?),
     };
     let priority = args.critical.then_some(Priority::Critical);
     let (content, thread, key) = (args.text, args.thread, None);

@@ -1,13 +1,20 @@
 //! Shows the messages between people, agents and the orchestrator.
 
 use super::CommandResult;
-use crate::{cli::MessagesArgs, client::Client, exit::Exit, ids, output::Output, render};
+use crate::{
+    cli::MessagesArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    render,
+};
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
 
 pub async fn run(args: MessagesArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::known_plan(&client, text).await?),
+        Some(text) => Some(ids::known_plan(&client, text, Pick::Newest(output)).await?),
         None => None,
     };
     let worker = match args.worker {

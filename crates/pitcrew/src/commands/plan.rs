@@ -38,8 +38,7 @@ pub fn run(command: PlanCommands, output: Output) -> CommandResult {
 }
 
 fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
-    let bytes = reply::read_file(&args.file)?;
-    let name = args.file.display().to_string();
+    let (name, bytes) = reply::read_file(&args.file)?;
     let PlanContext { settings, defaults, workspace } = plan_context()?;
     let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
     if let (Ok(parsed), Some(workspace)) = (&mut parsed, workspace) {
@@ -85,8 +84,7 @@ fn show(args: &PlanFileArgs, output: Output) -> CommandResult {
 
 /// Reads a plan file that can be submitted.
 pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> {
-    let bytes = reply::read_file(path)?;
-    let name = path.display().to_string();
+    let (name, bytes) = reply::read_file(path)?;
     let parsed = parse_plan_bytes(&name, &bytes, defaults)
         .map_err(|errors| Report::diagnostics(errors.to_string()))?;
     refuse_impossible(&format!("{name}: "), &parsed.spec, defaults)?;

@@ -2,7 +2,12 @@
 
 use super::CommandResult;
 use crate::{
-    cli::QueryArgs, client::Client, exit::Exit, ids, output::Output, report::Report,
+    cli::QueryArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    report::Report,
     workspace::Workspace,
 };
 use pitcrew_api::{
@@ -23,7 +28,7 @@ use std::{
 
 pub async fn run(args: QueryArgs, output: Output) -> CommandResult {
     let (workspace, root, from) = match &args.from {
-        Some(task) => of_task(task).await?,
+        Some(task) => of_task(task, output).await?,
         None => of_working_tree()?,
     };
     // Without a cache folder, the index is built again next time.
@@ -44,9 +49,12 @@ pub async fn run(args: QueryArgs, output: Output) -> CommandResult {
 }
 
 /// The copy of a task's work; results near its region come first.
-async fn of_task(task: &str) -> Result<(Workspace, PathBuf, Option<String>), Report> {
+async fn of_task(
+    task: &str,
+    output: Output,
+) -> Result<(Workspace, PathBuf, Option<String>), Report> {
     let client = Client::here().await?;
-    let task = ids::task(&client, task).await?;
+    let task = ids::task(&client, task, Pick::Newest(output)).await?;
     let found: TaskPath = client.get(&paths::task_path(task)).await?;
     let root = PathBuf::from(&found.path);
     if !root.is_dir() {

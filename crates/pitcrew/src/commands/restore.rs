@@ -5,7 +5,7 @@ use crate::{
     cli::RestoreArgs,
     client::{Client, StreamItem},
     exit::Exit,
-    ids,
+    ids::{self, Pick},
     output::Output,
     render::{Align, Table, duration, plural},
     report::Report,
@@ -19,7 +19,7 @@ use serde_json::json;
 
 pub async fn run(args: RestoreArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
-    let task = ids::task(&client, &args.task).await?;
+    let task = ids::task(&client, &args.task, Pick::Only).await?;
     // Fetched before the command, so that its result cannot be missed.
     let board = client.board(paths::BoardQuery::default()).await?;
     let kept: TaskSnapshots = client.get(&paths::task_snapshots(task)).await?;

@@ -5,7 +5,7 @@ use crate::{
     cli::RetryArgs,
     client::Client,
     exit::Exit,
-    ids::{self, Target},
+    ids::{self, Pick, Target},
     output::Output,
     render::joined,
     report::Report,
@@ -18,7 +18,7 @@ pub async fn run(args: RetryArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let mut tasks: Vec<TaskId> = Vec::new();
     for id in &args.ids {
-        match ids::target(&client, id).await? {
+        match ids::target(&client, id, Pick::Only).await? {
             Target::Task(task) => tasks.push(task),
             Target::Plan(plan) => {
                 let query = BoardQuery { all: false, plan: Some(plan) };

@@ -1,5 +1,7 @@
 //! Runs a plan until it ends.
 
+mod meant;
+
 use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable};
 use crate::{
     ask::{Confirmation, Person},
@@ -159,8 +161,9 @@ fn spec(
     output: Output,
 ) -> Result<(PlanSpec, Origin), Report> {
     let Some(path) = &args.file else {
+        let Some(text) = &args.task else { return Err(meant::nothing()) };
         let request = IntentRequest {
-            text: args.task.clone().unwrap_or_default(),
+            text: text.clone(),
             regions: args.region.clone(),
             checks: args.check.clone(),
             agent: args.agent.clone(),
@@ -172,7 +175,7 @@ fn spec(
         plan_file::refuse_impossible("", &spec, defaults)?;
         return Ok((spec, Origin::Intent));
     };
-    let parsed = plan_file::read(path, defaults)?;
+    let parsed = plan_file::read(path, defaults).map_err(|it| meant::no_file(path, it))?;
     plan_file::warn(&parsed, output);
     let mut spec = parsed.spec;
     if args.base.is_some() {
@@ -279,7 +282,7 @@ pub async fn print_summary(
     };
     if format == OutputFormat::Text {
         let state = &client.workspace.dirs.state;
-        output.print(&render::summary(&summary, state, output.out))?;
+        output.print(&render::summary(&summary, &board, state, output.out))?;
     }
     Ok(match summary.status {
         PlanStatus::Partial => Exit::Partial,

@@ -2,7 +2,13 @@
 
 use super::CommandResult;
 use crate::{
-    cli::StatusArgs, client::Client, exit::Exit, ids, output::Output, render, report::Report,
+    cli::StatusArgs,
+    client::Client,
+    exit::Exit,
+    ids::{self, Pick},
+    output::Output,
+    render,
+    report::Report,
     workspace::Workspace,
 };
 use pitcrew_api::paths::{BoardQuery, MessagesQuery};
@@ -16,7 +22,7 @@ pub async fn run(args: StatusArgs, output: Output) -> CommandResult {
     let permissions = workspace.permissions();
     let client = Client::of(workspace).await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::plan(&client, text).await?),
+        Some(text) => Some(ids::plan(&client, text, Pick::Newest(output)).await?),
         None => None,
     };
     let board = client.board(BoardQuery { all: args.all, plan }).await?;
@@ -30,7 +36,7 @@ pub async fn run(args: StatusArgs, output: Output) -> CommandResult {
     } else {
         let mut waiting = client.inbox().await?.open;
         waiting.retain(|it| plan.is_none_or(|plan| it.plan == plan));
-        output.print(&render::board(&board, waiting.len(), output.out))?;
+        output.print(&render::board(&board, waiting.len(), output.columns(), output.out))?;
         if let Some(sandbox) = board.sandbox.as_ref().filter(|it| it.available < Tier::T3) {
             let why = sandbox.obstacle.as_deref().unwrap_or_default();
             let tier = sandbox.available;

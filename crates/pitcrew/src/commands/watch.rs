@@ -10,7 +10,7 @@ use crate::{
     client::Client,
     exit::Exit,
     follow::{FollowEnd, FollowRequest, OutputFormat, follow},
-    ids,
+    ids::{self, Pick},
     output::Output,
     report::Report,
 };
@@ -21,7 +21,7 @@ use pitcrew_views::{Ask, BoardView};
 pub async fn run(args: WatchArgs, output: Output) -> CommandResult {
     let client = Client::here().await?;
     let plan = match &args.plan {
-        Some(text) => Some(ids::plan(&client, text).await?),
+        Some(text) => Some(ids::plan(&client, text, Pick::Newest(output)).await?),
         None => None,
     };
     let board = client.board(BoardQuery { all: false, plan }).await?;

@@ -13,7 +13,7 @@ use pitcrew_api::{
     paths::{self, BoardQuery},
 };
 use pitcrew_model::{Command, GrantScope, PlanId, RequestId, Timestamp, Verdict};
-use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest};
+use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest, plain};
 use std::{collections::BTreeSet, time::Instant};
 
 pub struct ProgressDisplay<'a> {
@@ -25,10 +25,29 @@ pub struct ProgressDisplay<'a> {
     /// Events that have not been shown yet.
     pending: Vec<EventLine>,
     snapshot: Option<Snapshot>,
-    /// The request the person is being asked about.
-    current: Option<OpenRequest>,
+    /// What the person is being asked.
+    current: Option<Asked>,
     /// Requests the person chose to decide later.
     deferred: BTreeSet<RequestId>,
+}
+
+/// A question at the bottom of the screen, with the answer so far.
+struct Asked {
+    request: OpenRequest,
+    typed: String,
+}
+
+impl Asked {
+    fn question(&self) -> String {
+        let how = match self.request.ask {
+            Ask::Question { .. } => "Your answer (leave empty to answer later):",
+            Ask::Budget { .. }
+            | Ask::ToolUse { .. }
+            | Ask::PlanExecution { .. }
+            | Ask::BranchMerge { .. } => "Approve? [y/n, leave empty to decide later]:",
+        };
+        format!("{}: {how}", self.request.id)
+    }
 }
 
 /// The last fetched board and inbox.
@@ -59,10 +78,7 @@ impl<'a> ProgressDisplay<'a> {
     }
 
     pub fn draws(&self) -> bool {
-        self.format == OutputFormat::Text
-            && self.output.can_redraw
-            && self.snapshot.is_some()
-            && self.current.is_none()
+        self.format == OutputFormat::Text && self.output.can_redraw && self.snapshot.is_some()
     }
 
     pub fn take(&mut self, line: EventLine) -> Result<(), Report> {
@@ -86,16 +102,23 @@ impl<'a> ProgressDisplay<'a> {
         let (Some(board), Some(inbox)) = (board, inbox) else { return false };
         self.store(board, inbox);
         let is_open = |snapshot: &Snapshot, id| snapshot.waiting.iter().any(|it| it.id == id);
-        if let (Some(current), Some(snapshot)) = (&self.current, &self.snapshot) {
-            if is_open(snapshot, current.id) {
-                return true;
-            }
-            self.output.note("");
-            self.current = None;
+        if let (Some(current), Some(snapshot)) = (&self.current, &self.snapshot)
+            && !is_open(snapshot, current.request.id)
+        {
+            self.withdraw_question(person);
         }
         self.print_pending();
         self.ask_in_place(person);
         true
+    }
+
+    /// The request was decided in another way.
+    fn withdraw_question(&mut self, person: &mut Person) {
+        self.current = None;
+        person.stop_editing();
+        if !self.output.can_redraw {
+            self.output.note("");
+        }
     }
 
     /// Updates the live display with the agents' current activity, most of which is not in events.
@@ -108,14 +131,36 @@ impl<'a> ProgressDisplay<'a> {
         self.draw(&[]);
     }
 
+    /// Draws below whatever the terminal shows now.
+    pub fn draw_afresh(&mut self) {
+        if self.draws() {
+            self.screen.forget();
+            self.draw(&[]);
+        } else if let Some(current) = &self.current {
+            Person::prompt_again(self.output, &current.question());
+        }
+    }
+
+    /// Shows the answer so far.
+    pub fn show_typed(&mut self, typed: String) {
+        if let Some(current) = &mut self.current {
+            current.typed = typed;
+        }
+        self.draw(&[]);
+    }
+
     /// Handles a line that the person typed.
     pub async fn handle_line(&mut self, line: &str, person: &mut Person) -> bool {
         let Some(current) = self.current.take() else { return true };
-        self.deferred.insert(current.id);
+        self.deferred.insert(current.request.id);
         let line = line.trim();
+        if self.output.can_redraw {
+            let question = self.output.err.bold(&current.question());
+            self.draw(&[format!("{question} {}", plain::line(line))]);
+        }
         if !line.is_empty() {
-            let request = current.id;
-            let command = match current.ask {
+            let request = current.request.id;
+            let command = match current.request.ask {
                 Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
                 Ask::PlanExecution { .. }
                 | Ask::BranchMerge { .. }
@@ -127,7 +172,8 @@ impl<'a> ProgressDisplay<'a> {
                 }
             };
             if let Err(report) = self.client.command(&command).await {
-                self.output.note(report.render(self.output.err).trim_end());
+                let text = report.render(self.output.err).trim_end().to_owned();
+                if self.output.can_redraw { self.draw(&[text]) } else { self.output.note(&text) }
             }
         }
         self.refresh(person).await
@@ -145,11 +191,11 @@ impl<'a> ProgressDisplay<'a> {
 
     /// Removes the live display from the terminal.
     pub fn close(&mut self) {
-        if self.current.take().is_some() {
-            self.output.note("");
-        }
+        let was_asked = self.current.take().is_some();
         if self.format == OutputFormat::Text && self.output.can_redraw {
             self.screen.clear();
+        } else if was_asked {
+            self.output.note("");
         }
         self.snapshot = None;
     }
@@ -194,9 +240,17 @@ impl<'a> ProgressDisplay<'a> {
             .collect();
         if self.output.can_redraw {
             self.draw(&lines);
-        } else {
+        } else if !lines.is_empty() {
+            // Below the question, which is repeated.
+            let question = self.current.as_ref().map(Asked::question);
+            if question.is_some() {
+                self.output.note("");
+            }
             for line in &lines {
                 self.output.note(line);
+            }
+            if let Some(question) = question {
+                Person::prompt_again(self.output, &question);
             }
         }
     }
@@ -207,12 +261,17 @@ impl<'a> ProgressDisplay<'a> {
         let now: Timestamp = snapshot.board.at.plus(elapsed);
         let style: Style = self.output.err;
         let block = render::live(&snapshot.board, &self.plans, &snapshot.waiting, now, style);
-        self.screen.draw(above, &block);
+        let asked = self.current.as_ref();
+        let asked = asked.map(|it| (style.bold(&it.question()), plain::line(&it.typed)));
+        self.screen.draw(above, &block, asked.as_ref().map(|it| (it.0.as_str(), it.1.as_str())));
     }
 
     /// Asks about the first request that can be answered with one line.
     fn ask_in_place(&mut self, person: &mut Person) {
-        let Some(snapshot) = self.snapshot.as_ref().filter(|_| self.output.can_ask) else { return };
+        if self.current.is_some() || !self.output.can_ask {
+            return;
+        }
+        let Some(snapshot) = &self.snapshot else { return };
         let is_simple = |it: &&OpenRequest| match it.ask {
             Ask::Question { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
                 !self.deferred.contains(&it.id)
@@ -220,17 +279,16 @@ impl<'a> ProgressDisplay<'a> {
             Ask::PlanExecution { .. } | Ask::BranchMerge { .. } => false,
         };
         let Some(request) = snapshot.waiting.iter().find(is_simple).cloned() else { return };
+        let asked = Asked { request, typed: String::new() };
         if self.output.can_redraw {
-            self.screen.clear();
+            // A job in the background cannot ask.
+            if person.edit() {
+                self.current = Some(asked);
+                self.draw(&[]);
+            }
+        } else {
+            person.prompt(self.output, &asked.question());
+            self.current = Some(asked);
         }
-        let question = match request.ask {
-            Ask::Question { .. } => "Your answer (leave empty to answer later):",
-            Ask::Budget { .. }
-            | Ask::ToolUse { .. }
-            | Ask::PlanExecution { .. }
-            | Ask::BranchMerge { .. } => "Approve? [y/n, leave empty to decide later]:",
-        };
-        person.prompt(self.output, &format!("{}: {question}", request.id));
-        self.current = Some(request);
     }
 }

@@ -1,10 +1,10 @@
 //! The board as a table.
 
 use super::{
-    Style,
+    Style, check_ends, crowd,
     table::{Align, Table},
     usage::{caps, queries, usage},
-    words::{duration, plural, red_on_base, region},
+    words::{cut_to_width, duration, folded, plural, red_on_base, region, width},
 };
 use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus, text};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
@@ -12,35 +12,20 @@ use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plai
 /// Bytes of an agent's note that are shown.
 const NOTE_BYTES_MAX: usize = 120;
 
-/// Renders every plan with its tasks and next steps.
-pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
+/// The narrowest terminal that lines are broken for.
+const COLUMNS_MIN: usize = 40;
+/// Rows of a note below its task.
+const NOTE_ROWS_MAX: usize = 3;
+
+/// Renders every plan with its tasks and next steps, for a terminal of this width.
+pub fn board(board: &BoardView, waiting_count: usize, columns: usize, style: Style) -> String {
+    let columns = columns.max(COLUMNS_MIN);
     let mut lines = Vec::new();
     for plan in &board.plans {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.push(head(board, plan, style));
-        lines.extend(about(plan).into_iter().map(|it| format!("  {}", style.dim(&it))));
-        let mut table = Table::new(&[
-            Align::Left,
-            Align::Left,
-            Align::Left,
-            Align::Right,
-            Align::Right,
-            Align::Left,
-        ]);
-        for task in board.tree_of(plan.id) {
-            table.row(task_row(board, task, style));
-        }
-        lines.extend(table.lines("  "));
-        lines.extend(board.tree_of(plan.id).filter_map(|it| last_note(board, it)));
-        lines.extend(board.tree_of(plan.id).filter_map(blocked));
-        lines.extend(refused_checks(&plan.refused_places));
-        lines.extend(board.tree_of(plan.id).flat_map(refused_places));
-        lines.extend(usage(&plan.vendors, &plan.usage));
-        lines.extend(queries(&plan.queries));
-        let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
-        lines.extend(caps(plan.caps.iter().chain(of_tasks), &plan.vendors));
+        lines.extend(of_plan(board, plan, columns, style));
     }
     if board.plans.is_empty() {
         lines.push("no current plans; start one with `pitcrew run FILE`".to_owned());
@@ -53,6 +38,57 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+fn of_plan(board: &BoardView, plan: &PlanView, columns: usize, style: Style) -> Vec<String> {
+    let all: Vec<&TaskView> = board.tree_of(plan.id).collect();
+    let (tasks, hidden) = crowd::cap(all, crowd::TASKS_SHOWN_MAX, |it| it.status);
+    let mut lines = vec![head(board, plan, style)];
+    lines.extend(about(plan).into_iter().map(|it| format!("  {}", style.dim(&it))));
+    lines = lines.iter().flat_map(|it| folded(it, columns)).collect();
+    lines.extend(rows(board, &tasks, columns, style));
+    let mut below = Vec::new();
+    below.extend(crowd::more(&hidden));
+    below.extend(tasks.iter().filter_map(|it| last_note(board, it)));
+    below.extend(tasks.iter().filter_map(|it| blocked(it)));
+    below.extend(refused_checks(&plan.refused_places));
+    below.extend(tasks.iter().flat_map(|it| refused_places(it)));
+    below.extend(usage(&plan.vendors, &plan.usage));
+    below.extend(queries(&plan.queries));
+    let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
+    below.extend(caps(plan.caps.iter().chain(of_tasks), &plan.vendors));
+    lines.extend(below.iter().flat_map(|it| folded(it, columns)));
+    lines
+}
+
+/// A line for each task, with its note beside it or below it, and the ends of its failed checks.
+fn rows(board: &BoardView, tasks: &[&TaskView], columns: usize, style: Style) -> Vec<String> {
+    let mut table =
+        Table::new(&[Align::Left, Align::Left, Align::Left, Align::Right, Align::Right]);
+    for task in tasks {
+        table.row(task_row(board, task, columns, style));
+    }
+    let heads = table.lines("  ");
+    let widest = heads.iter().map(|it| width(it)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for (task, head) in tasks.iter().zip(heads) {
+        let note = note(board, task);
+        let gap = widest.saturating_sub(width(&head)) + 2;
+        if note.is_empty() {
+            lines.push(cut_to_width(&head, columns));
+        } else if width(&head) + gap + width(&note) <= columns {
+            lines.push(format!("{head}{}{note}", " ".repeat(gap)));
+        } else {
+            lines.push(cut_to_width(&head, columns));
+            let note = folded(&format!("      {note}"), columns);
+            lines.extend(note.iter().take(NOTE_ROWS_MAX).map(|it| cut_to_width(it, columns)));
+        }
+        if task.status != TaskStatus::Completed {
+            let ends = check_ends::of_task(task, "      ", style);
+            lines.extend(ends.iter().map(|it| cut_to_width(it, columns)));
+        }
+    }
+    lines
 }
 
 /// The network access that the policy refused to the checks of a plan, and the setting that allows
@@ -148,7 +184,7 @@ fn landing(plan: &PlanView) -> Option<String> {
     }
 }
 
-fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
+fn task_row(board: &BoardView, task: &TaskView, columns: usize, style: Style) -> [String; 5] {
     let attempts = match task.attempts.len() {
         0 => String::new(),
         count => format!("{count}/{}", task.attempts_allowed()),
@@ -158,11 +194,10 @@ fn task_row(board: &BoardView, task: &TaskView, style: Style) -> [String; 6] {
     let took = if task.attempts.is_empty() { String::new() } else { duration(took) };
     [
         status_or_wait(board, task, style),
-        tree_name(task),
-        style.dim(&place(task)),
+        cut_to_width(&tree_name(task), columns / 2),
+        style.dim(&cut_to_width(&place(task), columns / 4)),
         attempts,
         took,
-        note(board, task),
     ]
 }
 

@@ -8,6 +8,12 @@ use pitcrew_model::{GrantScope, Priority, RequestId, TaskWork, Timestamp, ToolUs
 use pitcrew_views::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask, plain};
 use std::collections::BTreeMap;
 
+/// Tasks of a plan that are listed before the rest is only counted. Code is never left out.
+const TASKS_SHOWN_MAX: usize = 40;
+/// Tasks with the same code that are named before the rest is only counted.
+const KEYS_SHOWN_MAX: usize = 12;
+const ROW_BYTES_MAX: usize = 74;
+
 /// Renders all open requests; with `closed`, also the decided ones.
 pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> String {
     let mut blocks: Vec<String> = by_priority(inbox, style).into_iter().collect();
@@ -118,25 +124,60 @@ fn title(request: &OpenRequest) -> Vec<String> {
     }
 }
 
-/// Everything that would be executed, verbatim.
+/// Everything that would be executed, verbatim: each different code once, with its tasks.
 fn execution(setup: &[String], tasks: &[PlannedTask]) -> Vec<String> {
     let mut lines = Vec::new();
     for command in setup {
         code(&mut lines, "setup in every checkout", command);
     }
-    for task in tasks {
+    for task in tasks.iter().take(TASKS_SHOWN_MAX) {
         let key = plain::line(&task.key);
         lines.push(format!("{} {key} in {} ({})", task.id, region(&task.region), task.agent));
-        match &task.work {
-            TaskWork::Prompt { .. } => {}
-            TaskWork::Script { script, .. } => code(&mut lines, "  script", script),
-            TaskWork::Command { command, .. } => code(&mut lines, "  command", command),
-        }
-        for check in &task.checks {
-            code(&mut lines, "  check", check);
+    }
+    if let Some(more) = tasks.len().checked_sub(TASKS_SHOWN_MAX + 1) {
+        lines.push(format!("and {} more tasks", more + 1));
+    }
+    let mut groups: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for task in tasks {
+        let work = match &task.work {
+            TaskWork::Prompt { .. } => None,
+            TaskWork::Script { script, .. } => Some(("script", script.as_str())),
+            TaskWork::Command { command, .. } => Some(("command", command.as_str())),
+        };
+        let checks = task.checks.iter().map(|it| ("check", it.as_str()));
+        for (what, code) in work.into_iter().chain(checks) {
+            let place = *places.entry((what, code)).or_insert_with(|| {
+                groups.push((what, code, Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].2.push(&task.key);
         }
     }
+    groups.sort_by_key(|it| it.0 == "check");
+    for (what, text, keys) in groups {
+        grouped_code(&mut lines, &format!("{what} of {}", few(&keys)), text);
+    }
     lines
+}
+
+/// The first keys, and the number of the others.
+fn few(keys: &[&str]) -> String {
+    let shown: Vec<String> = keys.iter().take(KEYS_SHOWN_MAX).map(|it| plain::line(it)).collect();
+    match keys.len().saturating_sub(KEYS_SHOWN_MAX) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// A short code stands beside its tasks.
+fn grouped_code(lines: &mut Vec<String>, what: &str, text: &str) {
+    let text = text.trim_end();
+    if text.contains('\n') || what.len() + text.len() > ROW_BYTES_MAX {
+        code(lines, what, text);
+    } else {
+        lines.push(format!("{what} | {}", plain::block(text)));
+    }
 }
 
 fn tool_lines(tool: &ToolUse) -> Vec<String> {

@@ -1,6 +1,9 @@
 //! The log of a task: a heading for each attempt, then its lines with time and source.
 
-use super::{Style, words::duration};
+use super::{
+    Style,
+    words::{duration, plural},
+};
 use pitcrew_api::{LogFact, LogLine, LogSource};
 use pitcrew_model::{AttemptId, Outcome, Timestamp};
 use pitcrew_views::{plain, words::stamp};
@@ -16,10 +19,19 @@ const COLUMNS_SHOWN_MAX: usize = 2_000;
 /// Renders log lines one after the other.
 pub struct LogText {
     style: Style,
+    prompts: Prompts,
     /// The outcomes of attempts that had ended before the log was read.
     outcomes: BTreeMap<AttemptId, Outcome>,
     /// When the current attempt started.
     started_at: Option<Timestamp>,
+}
+
+/// How much of a prompt is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompts {
+    /// The first line.
+    Folded,
+    Whole,
 }
 
 /// Which end of a long text is kept.
@@ -30,8 +42,8 @@ enum Keep {
 }
 
 impl LogText {
-    pub fn new(style: Style, outcomes: BTreeMap<AttemptId, Outcome>) -> Self {
-        Self { style, outcomes, started_at: None }
+    pub fn new(style: Style, prompts: Prompts, outcomes: BTreeMap<AttemptId, Outcome>) -> Self {
+        Self { style, prompts, outcomes, started_at: None }
     }
 
     /// Renders time, source and text; each line of the text has the source in front.
@@ -92,6 +104,7 @@ impl LogText {
             }
             Some(LogFact::Attempt { .. } | LogFact::Unknown) | None => match line.source {
                 LogSource::Tool | LogSource::Stderr => output(LINES_SHOWN_MAX),
+                LogSource::Prompt if self.prompts == Prompts::Folded => fold(&line.text),
                 LogSource::Orchestrator
                 | LogSource::Attempt
                 | LogSource::Setup
@@ -147,6 +160,17 @@ fn offset(milliseconds: u64) -> String {
     }
 }
 
+/// The first line of a prompt, and the number of the others.
+fn fold(prompt: &str) -> Vec<String> {
+    let text = plain::block(prompt.trim());
+    let mut lines = text.lines();
+    let first = cut(lines.next().unwrap_or_default());
+    match lines.count() as u64 {
+        0 => vec![first],
+        more => vec![first, format!("[{}: --prompt shows them]", plural(more, "more line"))],
+    }
+}
+
 /// Returns at least one line and at most `lines_max`, plus a note about what was left out.
 fn bounded(text: &str, lines_max: usize, keep: Keep) -> Vec<String> {
     let text = plain::block(text.trim_end());
@@ -185,6 +209,12 @@ mod tests {
     fn offsets_are_short() {
         let said = [0, 3_540, 62_000, 3_723_000].map(offset);
         assert_eq!(said, ["+0:00.0", "+0:03.5", "+1:02.0", "+1:02:03"]);
+    }
+
+    #[test]
+    fn prompts_are_folded() {
+        assert_eq!(fold("Do it.\n"), ["Do it."]);
+        assert_eq!(fold("Do it.\n\nNow.\n"), ["Do it.", "[2 more lines: --prompt shows them]"]);
     }
 
     #[test]

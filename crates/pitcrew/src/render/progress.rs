@@ -1,15 +1,15 @@
 //! One line of progress for each event that matters to a person.
 
 use super::{
-    Style,
+    Style, check_ends,
     words::{duration, plural, red_on_base, region},
 };
 use pitcrew_api::EventLine;
 use pitcrew_model::{
     EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
-    WorkerStatus,
+    Timestamp, WorkerStatus,
 };
-use pitcrew_views::{Ask, BoardView, OpenRequest, TaskView, plain};
+use pitcrew_views::{Ask, Attempt, BoardView, OpenRequest, TaskView, plain};
 
 /// The width of the first word of a line, which is right-aligned.
 const VERB_WIDTH: usize = 11;
@@ -28,7 +28,7 @@ pub fn progress(
     let event = &line.entry.known()?.event;
     if let Event::TaskMoved { task, to, reason, .. } = event {
         let task = board.task(*task)?;
-        return task_moved(task, *to, reason, style, drawn);
+        return task_moved(task, line.at, (*to, reason), style, drawn);
     }
     if let Event::PlanMoved { plan, from, to, reason, .. } = event {
         let name = &board.plan(*plan)?.name;
@@ -72,8 +72,8 @@ pub fn progress(
 
 fn task_moved(
     task: &TaskView,
-    to: TaskStatus,
-    reason: &Reason,
+    at: Timestamp,
+    (to, reason): (TaskStatus, &Reason),
     style: Style,
     drawn: bool,
 ) -> Option<String> {
@@ -85,12 +85,16 @@ fn task_moved(
             Some(progress_line(style, "Starting", Paint::Dim, &what, &place))
         }
         TaskStatus::Pending => match reason {
-            Reason::Failure { .. } => {
-                // The next attempt may already have been opened.
-                let ended = task.attempts.iter().filter(|it| it.outcome.is_some()).count();
+            Reason::Failure { failure, .. } => {
+                // Later attempts may have been opened, and may have ended, since the event.
+                let is_before = |it: &&Attempt| it.ended_at.is_some_and(|end| end <= at);
+                let ended = task.attempts.iter().filter(is_before).count();
                 let next =
                     format!("{words}; {}", attempt(ended as u64 + 1, task.attempts_allowed()));
-                Some(progress_line(style, "Retrying", Paint::Yellow, &what, &next))
+                let line = progress_line(style, "Retrying", Paint::Yellow, &what, &next);
+                let indent = " ".repeat(VERB_WIDTH + 1);
+                let ends = check_ends::of_failure(failure, &indent, style);
+                Some([line].into_iter().chain(ends).collect::<Vec<_>>().join("\n"))
             }
             Reason::Progress
             | Reason::DependenciesCompleted

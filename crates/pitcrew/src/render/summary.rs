@@ -3,16 +3,20 @@
 use super::{
     Style,
     board::{plan_status, refused_checks, status},
+    check_ends, crowd,
     table::{Align, Table},
     usage::{caps, queries, usage},
     words::{duration, plural},
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
-use pitcrew_views::{NotCompleted, Summary, TaskSummary, plain};
+use pitcrew_views::{BoardView, NotCompleted, Summary, TaskSummary, plain};
 use std::path::Path;
 
+/// Tasks that did not complete, with the reason. The rest is only counted.
+const NOT_COMPLETED_SHOWN_MAX: usize = 20;
+
 /// One line per task, the totals, and what did not complete. The journal is in `state`.
-pub fn summary(summary: &Summary, state: &Path, style: Style) -> String {
+pub fn summary(summary: &Summary, board: &BoardView, state: &Path, style: Style) -> String {
     let name = format!("{} {}", summary.plan, plain::line(&summary.name));
     let mut lines = vec![format!("{}: {}", style.bold(&name), plan_status(summary.status, style))];
     lines.extend(tasks(summary, style));
@@ -25,8 +29,12 @@ pub fn summary(summary: &Summary, state: &Path, style: Style) -> String {
     if !summary.not_completed.is_empty() {
         lines.push(String::new());
         lines.push("not completed:".to_owned());
-        for task in &summary.not_completed {
-            lines.extend(not_completed(task, summary.status, style));
+        for task in summary.not_completed.iter().take(NOT_COMPLETED_SHOWN_MAX) {
+            lines.extend(not_completed(task, board, summary.status, style));
+        }
+        let more = summary.not_completed.len().saturating_sub(NOT_COMPLETED_SHOWN_MAX);
+        if more > 0 {
+            lines.push(format!("  and {more} more; `pitcrew status {}` lists them", summary.plan));
         }
     }
     lines.push(String::new());
@@ -44,7 +52,9 @@ fn tasks(summary: &Summary, style: Style) -> Vec<String> {
         Align::Right,
         Align::Left,
     ]);
-    for task in &summary.tasks {
+    let all = summary.tasks.iter().collect();
+    let (tasks, hidden) = crowd::cap(all, crowd::TASKS_SHOWN_MAX, |it| it.status);
+    for task in tasks {
         table.row([
             status(task.status, style),
             format!("{} {}{}", task.task, plain::line(&task.key), subtasks(task)),
@@ -54,7 +64,7 @@ fn tasks(summary: &Summary, style: Style) -> Vec<String> {
             format!("+{} -{}", task.insertions, task.deletions),
         ]);
     }
-    table.lines("  ")
+    table.lines("  ").into_iter().chain(crowd::more(&hidden)).collect()
 }
 
 /// `(3 sub-tasks, 1 not completed)`
@@ -88,7 +98,12 @@ fn totals(summary: &Summary) -> String {
     )
 }
 
-fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<String> {
+fn not_completed(
+    task: &NotCompleted,
+    board: &BoardView,
+    plan: PlanStatus,
+    style: Style,
+) -> Vec<String> {
     let id = task.task;
     let state = status(task.status, style);
     let line = format!("  {state} {id} {}: {}", plain::line(&task.key), plain::line(&task.reason));
@@ -113,7 +128,11 @@ fn not_completed(task: &NotCompleted, plan: PlanStatus, style: Style) -> Vec<Str
         | TaskStatus::Integrating
         | TaskStatus::Completed => return vec![line],
     };
-    vec![line, format!("    {}", style.dim(&todo))]
+    let mut lines = vec![line];
+    let view = board.task(id);
+    lines.extend(view.into_iter().flat_map(|it| check_ends::of_task(it, "    ", style)));
+    lines.push(format!("    {}", style.dim(&todo)));
+    lines
 }
 
 /// The commands to run next.

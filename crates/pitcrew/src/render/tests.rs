@@ -217,11 +217,21 @@ fn progress_has_one_line_per_event() {
         |   Starting task-3 ui: in ui (command)
         |  Completed task-1 core: 20 s, 2 files, +10 -1
         |   Retrying task-2 api: check `make test` failed with exit code 1; attempt 2 of 2
+        |              | one is not two
         |   Starting task-2 api: in api (command)
         |    Waiting request-1 task-3 ui: which port? the old one?
         |            pitcrew answer request-1 "..."
     "#]]
     .assert_eq(&journal().progress_text());
+}
+
+/// Events that were not shown at once, because the orchestrator was slow to answer.
+#[test]
+fn progress_counts_the_attempts_of_its_time() {
+    let mut journal = journal();
+    journal.fail(2, 4, TaskStatus::Failed);
+    let text = journal.progress_text();
+    assert!(text.contains("failed with exit code 1; attempt 2 of 2\n"), "{text}");
 }
 
 /// S4-130: requests that wait for a person have a panel below the workers.
@@ -254,7 +264,46 @@ fn board_shows_what_each_task_waits_for() {
 
         1 request is waiting for you: pitcrew inbox
     "#]]
-    .assert_eq(&board(&journal().view(), 1, Style::plain()));
+    .assert_eq(&board(&journal().view(), 1, usize::MAX, Style::plain()));
+}
+
+#[test]
+fn board_fits_a_narrow_terminal() {
+    let mut journal = journal();
+    journal.fail(2, 4, TaskStatus::Failed);
+    let text = board(&journal.view(), 1, 48, Style::plain());
+    assert!(text.lines().all(|it| it.chars().count() <= 48), "{text}");
+    expect![[r#"
+        plan-1 tidy up: active, 1 of 4 completed, 42 s
+          from main at aaaaaaaaaa, with 1 uncommitted
+            file
+          the repository is a shallow clone
+          completed  task-1 core  core  1/2  20 s
+              added \u{1b}[31mit
+          failed     task-2 api   api   2/2  22 s
+              check `make test` failed with exit code 1
+                | one is not two
+          running    task-3 ui    ui    1/2  21 s
+          pending    task-4 docs  docs
+              waits for task-2 api
+
+        1 request is waiting for you: pitcrew inbox
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn long_boards_are_capped() {
+    let mut journal = journal();
+    for number in 10..2_010 {
+        let (task, spec) = (TaskId(number), spec(&format!("file-{number}")));
+        journal.push(Event::TaskAdded { plan: PLAN, task, spec, depends_on: Vec::new() });
+    }
+    let text = board(&journal.view(), 1, usize::MAX, Style::plain());
+    assert!(text.lines().count() < 50, "{} lines", text.lines().count());
+    assert!(text.contains("running  task-2 api"), "{text}");
+    assert!(text.contains("and 1964 more tasks: "), "{text}");
+    assert!(text.contains("1 completed"), "{text}");
 }
 
 #[test]
@@ -295,7 +344,8 @@ fn summary_lists_failures_and_next_steps() {
     journal.move_task(4, TaskStatus::Pending, TaskStatus::Blocked, reason);
     journal.complete(3, 3);
     journal.move_plan(PlanStatus::Active, PlanStatus::Partial);
-    let text = Summary::of(&journal.view(), PLAN).expect("the plan is there");
+    let view = journal.view();
+    let text = Summary::of(&view, PLAN).expect("the plan is there");
     expect![[r#"
         plan-1 tidy up: partial
           completed  task-1 core   1 attempt   20 s  2 files  +10 -1
@@ -306,6 +356,7 @@ fn summary_lists_failures_and_next_steps() {
 
         not completed:
           failed task-2 api: check `make test` failed with exit code 1
+              | one is not two
             pitcrew logs task-2; pitcrew retry task-2
           blocked task-4 docs: task-2 api is failed
 
@@ -314,7 +365,7 @@ fn summary_lists_failures_and_next_steps() {
         next       pitcrew land plan-1
         next       pitcrew retry plan-1
     "#]]
-    .assert_eq(&summary(&text, Path::new("/state"), Style::plain()));
+    .assert_eq(&summary(&text, &view, Path::new("/state"), Style::plain()));
 }
 
 #[test]
@@ -322,7 +373,7 @@ fn agent_escapes_never_reach_the_terminal() {
     let journal = journal();
     let (view, waiting) = (journal.view(), journal.waiting());
     let live = live(&view, &[PLAN], &waiting.open, view.at, Style::plain()).join("\n");
-    let board = board(&view, 1, Style::plain());
+    let board = board(&view, 1, usize::MAX, Style::plain());
     for text in [journal.progress_text(), live, board] {
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }

@@ -57,6 +57,46 @@ pub fn cut_to_width(text: &str, columns: usize) -> String {
     cut
 }
 
+/// Breaks a text without escape sequences into rows of at most this width.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let (mut rows, mut used) = (vec![String::new()], 0);
+    for character in text.chars() {
+        let width = character.width().unwrap_or(0);
+        if used + width > columns.max(2) {
+            rows.push(String::new());
+            used = 0;
+        }
+        used += width;
+        rows.last_mut().expect("there is a row").push(character);
+    }
+    rows
+}
+
+/// Breaks a line between words, below its indentation, if it is wider than this.
+pub fn folded(line: &str, columns: usize) -> Vec<String> {
+    if width(line) <= columns {
+        return vec![line.to_owned()];
+    }
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let below = format!("{indent}  ");
+    let mut rows = Vec::new();
+    let mut row = indent.to_owned();
+    let mut is_empty = true;
+    for word in line.trim_start().split(' ') {
+        if !is_empty && width(&row) + 1 + width(word) > columns {
+            rows.push(std::mem::replace(&mut row, below.clone()));
+            is_empty = true;
+        }
+        if !is_empty {
+            row.push(' ');
+        }
+        row.push_str(word);
+        is_empty = false;
+    }
+    rows.push(row);
+    rows
+}
+
 /// The checks that already failed on the base, in one line; `None` if all passed.
 pub fn red_on_base<'a>(commands: impl Iterator<Item = &'a str>) -> Option<String> {
     const NAMED_MAX: usize = 2;
@@ -84,6 +124,10 @@ mod tests {
         assert_eq!(cut_to_width("grün", 4), "grün");
         assert_eq!(cut_to_width("日本語", 5), "日本…");
         assert_eq!(cut_to_width("日本語", 4), "日…");
+        assert_eq!(wrapped("日本語ab", 4), ["日本", "語ab"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(folded("  one two three", 9), ["  one two", "    three"]);
+        assert_eq!(folded("  one two three", 15), ["  one two three"]);
         assert_eq!(width("\u{1b}[1;31mred\u{1b}[0m"), 3);
         assert_eq!(cut_to_width("\u{1b}[1mabcdef\u{1b}[0m", 4), "\u{1b}[1mabc\u{1b}[0m…");
     }

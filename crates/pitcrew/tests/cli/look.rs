@@ -144,12 +144,6 @@ fn doctor_passes_on_a_plain_machine() {
 }
 
 #[test]
-fn completions_list_the_commands() {
-    let script = sandbox().pitcrew(&["completions", "bash"]).expect(0);
-    assert!(script.stdout.contains("completions") && script.stdout.contains("land"), "{script}");
-}
-
-#[test]
 fn unwritable_state_folder_is_an_error() {
     let sandbox = sandbox();
     fs::write(sandbox.home().join(".local"), "not a folder").expect("a file");

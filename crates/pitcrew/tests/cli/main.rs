@@ -3,6 +3,8 @@
 mod support;
 mod demo;
 mod look;
+mod logs;
+mod shell;
 mod query;
 mod sources;
 mod messages;

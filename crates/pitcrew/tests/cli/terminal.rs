@@ -126,6 +126,115 @@ fn question_is_answered_in_place() {
     assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
 }
 
+/// A plan with a task that asks, and one that waits for the gate.
+fn asks_beside_another(sandbox: &pitcrew_testkit::Sandbox) -> String {
+    let asks = "\n[[task]]\nid = \"asks\"\nregion = \"ui\"\nscript = \"\"\"\nask Which port?\nrun echo 1 > ui/new.txt\ncomplete done\n\"\"\"\n";
+    sandbox.plan(&(gated(sandbox, "busy") + asks))
+}
+
+/// The last lines that a person sees.
+fn bottom(terminal: &pitcrew_testkit::Terminal, count: usize) -> Vec<String> {
+    let mut lines = terminal.lines();
+    lines.split_off(lines.len().saturating_sub(count))
+}
+
+#[test]
+fn the_display_goes_on_above_a_question() {
+    let sandbox = sandbox();
+    let plan = asks_beside_another(&sandbox);
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("Your answer (leave empty to answer later):");
+    terminal.type_keys("Use 80x");
+    pitcrew_testkit::eventually("the answer is shown", || {
+        (bottom(&terminal, 1) == ["> Use 80x"]).then_some(())
+    });
+    let drawn_count = |it: &pitcrew_testkit::Terminal| {
+        it.lines().iter().filter(|it| it.starts_with("> Use")).count()
+    };
+    terminal.suspend();
+    pitcrew_testkit::eventually("the display is drawn afresh below the old one", || {
+        (drawn_count(&terminal) == 2).then_some(())
+    });
+    open_gate(&sandbox);
+    terminal.await_text("Completed");
+    pitcrew_testkit::eventually("the question stands below the display", || {
+        let lines = bottom(&terminal, 6);
+        let is_busy = lines[0].starts_with("plan-1 busy: active for ");
+        let question = "request-1: Your answer (leave empty to answer later):";
+        (is_busy && lines[4..] == [question, "> Use 80x"]).then_some(())
+    });
+    terminal.type_keys("\u{7f}\u{1b}[D80.");
+    terminal.type_line("");
+    terminal.await_text("Answered");
+    terminal.await_text("2 of 2 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+    let lines = terminal.lines();
+    let answer = "request-1: Your answer (leave empty to answer later): Use 8080.";
+    assert!(lines.iter().any(|it| it == answer), "{lines:#?}");
+    let inbox = sandbox.pitcrew(&["inbox", "--all"]).expect(0);
+    assert!(inbox.stdout.contains("Use 8080."), "{inbox}");
+}
+
+#[test]
+fn a_question_that_another_terminal_answers_disappears() {
+    let sandbox = sandbox();
+    let plan = asks_beside_another(&sandbox);
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("Your answer (leave empty to answer later):");
+    terminal.type_keys("half an ans");
+    sandbox.pitcrew(&["answer", "request-1", "8080"]).expect(0);
+    terminal.await_text("Answered");
+    pitcrew_testkit::eventually("the question is gone", || {
+        (!bottom(&terminal, 6).iter().any(|it| it.contains("half"))).then_some(())
+    });
+    open_gate(&sandbox);
+    terminal.await_text("2 of 2 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+}
+
+/// The second Ctrl-C ends the process at once: the shell gets its terminal back as it was.
+#[test]
+fn interrupts_at_a_question_restore_the_terminal() {
+    let sandbox = sandbox();
+    let plan = asks_beside_another(&sandbox);
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("Your answer (leave empty to answer later):");
+    assert!(!terminal.echoes(), "the answer is shown by the display");
+    terminal.interrupt_unseen();
+    terminal.await_text("pitcrew resume plan-1");
+    assert_eq!(terminal.wait(), Some(130));
+    assert!(terminal.echoes());
+    let mut terminal = sandbox.at_terminal(&["watch", "plan-1"]);
+    sandbox.pitcrew(&["resume", "plan-1"]).expect(0);
+    terminal.await_text("Your answer (leave empty to answer later):");
+    let (_, orchestrator) = sandbox.orchestrator().expect("an orchestrator runs");
+    orchestrator.signal(rustix::process::Signal::STOP);
+    pitcrew_testkit::eventually("it exits", || {
+        terminal.interrupt_unseen();
+        terminal.has_ended().then_some(())
+    });
+    orchestrator.signal(rustix::process::Signal::CONT);
+    assert_eq!(terminal.wait(), Some(130));
+    assert!(terminal.echoes());
+}
+
+/// Without redrawing, the question is repeated below what was printed meanwhile.
+#[test]
+fn a_plain_terminal_repeats_the_question() {
+    let mut sandbox = sandbox();
+    sandbox.set("NO_COLOR", "1");
+    let plan = asks_beside_another(&sandbox);
+    let mut terminal = sandbox.at_terminal(&["run", &plan, "--yes"]);
+    terminal.await_text("Your answer (leave empty to answer later):");
+    open_gate(&sandbox);
+    terminal.await_text("Completed");
+    terminal.await_text("Your answer (leave empty to answer later):");
+    terminal.type_line("8080");
+    terminal.await_text("2 of 2 completed");
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.text());
+    assert!(!terminal.text().contains('\u{1b}'), "{}", terminal.text());
+}
+
 /// S4-110: the review shows tasks and files before it asks.
 #[test]
 fn landing_is_reviewed_first() {

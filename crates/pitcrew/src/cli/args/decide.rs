@@ -1,7 +1,9 @@
 //! Arguments of the commands that show and decide requests.
 
 use super::Json;
+use crate::complete;
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use pitcrew_model::GrantScope;
 
 #[derive(Debug, Args)]
@@ -16,6 +18,7 @@ pub struct InboxArgs {
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
     /// A request such as request-2, or a plan or task with one open request
+    #[arg(add = ArgValueCompleter::new(complete::requests))]
     pub id: String,
     /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
@@ -30,6 +33,7 @@ pub struct ApproveArgs {
 #[derive(Debug, Args)]
 pub struct DenyArgs {
     /// A request such as request-2, or a plan or task with one open request
+    #[arg(add = ArgValueCompleter::new(complete::requests))]
     pub id: String,
     /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
@@ -78,6 +82,7 @@ pub struct RevokeArgs {
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// A request such as request-2, or a task with one open question
+    #[arg(add = ArgValueCompleter::new(complete::requests))]
     pub id: String,
     /// The answer
     pub text: String,

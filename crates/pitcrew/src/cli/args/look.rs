@@ -1,17 +1,19 @@
 //! Arguments of the read-only commands.
 
 use super::Json;
+use crate::complete;
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use pitcrew_model::{MessageStatus, WorkerId};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct MessagesArgs {
     /// Only messages from, to or read by this worker
-    #[arg(long, value_name = "WORKER")]
+    #[arg(long, value_name = "WORKER", add = ArgValueCompleter::new(complete::workers))]
     pub worker: Option<WorkerId>,
     /// Only messages of this plan
-    #[arg(long, value_name = "PLAN")]
+    #[arg(long, value_name = "PLAN", add = ArgValueCompleter::new(complete::plans))]
     pub plan: Option<String>,
     /// Only messages in this state: queued, delivered, processed, dead or expired
     #[arg(long, value_name = "STATE", value_parser = message_state)]
@@ -41,7 +43,7 @@ pub struct AuditArgs {
     #[arg(long)]
     pub kind: Option<String>,
     /// Only entries of this plan
-    #[arg(long)]
+    #[arg(long, add = ArgValueCompleter::new(complete::plans))]
     pub plan: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -50,6 +52,7 @@ pub struct AuditArgs {
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The plan: its id or name
+    #[arg(add = ArgValueCompleter::new(complete::plans))]
     pub plan: String,
     /// The output format
     #[arg(long, value_enum, default_value = "md")]
@@ -72,7 +75,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub context: String,
     /// Search a copy of this task's work instead of your files
-    #[arg(long, value_name = "TASK")]
+    #[arg(long, value_name = "TASK", add = ArgValueCompleter::new(complete::tasks))]
     pub from: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -91,6 +94,7 @@ pub struct BackendsArgs {
     #[command(subcommand)]
     pub command: Option<BackendsCommands>,
     /// Show the details of this backend
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
     pub name: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -110,6 +114,7 @@ pub enum BackendsCommands {
 #[derive(Debug, Args)]
 pub struct BackendsTestArgs {
     /// The backends to test [default: all that are installed]
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
     pub names: Vec<String>,
     #[command(flatten)]
     pub output: Json,

@@ -1,7 +1,9 @@
 //! Arguments of the commands that run servers and integrate with other programs.
 
 use super::Json;
-use clap::{Args, Subcommand, ValueEnum};
+use crate::complete;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -47,7 +49,7 @@ pub struct StopArgs {
     /// What to stop [default: the orchestrator]
     pub scope: Option<StopScope>,
     /// The sub-task, task, worker or plan
-    #[arg(requires = "scope")]
+    #[arg(requires = "scope", add = ArgValueCompleter::new(complete::running))]
     pub id: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -89,6 +91,20 @@ pub struct ToolArgs {
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell
-    pub shell: clap_complete::Shell,
+    /// The shell, or the man pages
+    pub what: CompletionsOf,
+    /// The folder of the man pages
+    #[arg(long, value_name = "DIR", required_if_eq("what", "man"), value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompletionsOf {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+    /// A man page for each command
+    Man,
 }

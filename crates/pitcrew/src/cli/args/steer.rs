@@ -1,13 +1,15 @@
 //! Arguments of the commands that control running tasks and finish plans.
 
 use super::{Json, parse_tier};
+use crate::complete;
 use clap::{ArgAction, Args};
+use clap_complete::engine::ArgValueCompleter;
 use pitcrew_model::{MessageId, Tier};
 
 #[derive(Debug, Args)]
 pub struct RetryArgs {
     /// Tasks or plans; a plan stands for its tasks that ended without completing
-    #[arg(required = true, action = ArgAction::Append)]
+    #[arg(required = true, action = ArgAction::Append, add = ArgValueCompleter::new(complete::plans_and_tasks))]
     pub ids: Vec<String>,
     /// Start from the integration branch instead of the work of the last attempt
     #[arg(long)]
@@ -22,6 +24,7 @@ pub struct RetryArgs {
 #[derive(Debug, Args)]
 pub struct AbandonArgs {
     /// A task or a plan: its id, key or name
+    #[arg(add = ArgValueCompleter::new(complete::plans_and_tasks))]
     pub id: String,
     /// Abandon completed work that has not landed, without asking
     #[arg(long, short)]
@@ -33,7 +36,7 @@ pub struct AbandonArgs {
 #[derive(Debug, Args)]
 pub struct MessageArgs {
     /// A task, or a worker such as worker-4
-    #[arg(value_name = "TASK|WORKER")]
+    #[arg(value_name = "TASK|WORKER", add = ArgValueCompleter::new(complete::tasks_and_workers))]
     pub id: String,
     /// The text of the message
     pub text: String,
@@ -50,6 +53,7 @@ pub struct MessageArgs {
 #[derive(Debug, Args)]
 pub struct LandArgs {
     /// The plan: its id or name
+    #[arg(add = ArgValueCompleter::new(complete::plans))]
     pub plan: String,
     /// Land without asking
     #[arg(long, short)]
@@ -84,6 +88,7 @@ pub struct HistoryArgs {
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
     /// The task: its id or key
+    #[arg(add = ArgValueCompleter::new(complete::tasks))]
     pub task: String,
     /// The number of the saved state [default: the last one]
     #[arg(long, value_name = "N", conflicts_with = "list")]

@@ -1,7 +1,9 @@
 //! Arguments of the commands that run plans and show their tasks.
 
 use super::{Json, parse_tier};
-use clap::{Args, Subcommand};
+use crate::complete;
+use clap::{Args, Subcommand, ValueHint};
+use clap_complete::engine::ArgValueCompleter;
 use pitcrew_config::parse_dollars;
 use pitcrew_model::{Tier, limits};
 use std::path::PathBuf;
@@ -17,8 +19,8 @@ pub struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The plan file
-    #[arg(required_unless_present = "task", conflicts_with_all = ["task", "region", "check", "agent", "model"])]
+    /// The plan file; `-` reads it from standard input
+    #[arg(conflicts_with_all = ["task", "region", "check", "agent", "model"], value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
     /// A single task in words, instead of a plan file
     #[arg(long, value_name = "TEXT")]
@@ -30,7 +32,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "COMMAND", requires = "task")]
     pub check: Vec<String>,
     /// The agent that does the task: a backend such as `claude`
-    #[arg(long, value_name = "AGENT", requires = "task")]
+    #[arg(long, value_name = "AGENT", requires = "task", add = ArgValueCompleter::new(complete::agents))]
     pub agent: Option<String>,
     /// The model that the agent uses, by the agent's own name for it
     #[arg(long, value_name = "MODEL", requires = "task")]
@@ -78,7 +80,8 @@ pub enum PlanCommands {
 
 #[derive(Debug, Args)]
 pub struct PlanFileArgs {
-    /// The plan file
+    /// The plan file; `-` reads it from standard input
+    #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     #[command(flatten)]
     pub output: Json,
@@ -87,6 +90,7 @@ pub struct PlanFileArgs {
 #[derive(Debug, Args)]
 pub struct TaskArgs {
     /// The task: its id or key
+    #[arg(add = ArgValueCompleter::new(complete::tasks))]
     pub task: String,
     #[command(flatten)]
     pub output: Json,
@@ -95,6 +99,7 @@ pub struct TaskArgs {
 #[derive(Debug, Args)]
 pub struct OpenArgs {
     /// The task: its id or key
+    #[arg(add = ArgValueCompleter::new(complete::tasks))]
     pub task: String,
     /// Open a shell even if VISUAL or EDITOR is set
     #[arg(long)]
@@ -104,6 +109,7 @@ pub struct OpenArgs {
 #[derive(Debug, Args)]
 pub struct PlanIdArgs {
     /// The plan: its id or name
+    #[arg(add = ArgValueCompleter::new(complete::plans))]
     pub plan: String,
     #[command(flatten)]
     pub output: Json,
@@ -112,7 +118,20 @@ pub struct PlanIdArgs {
 #[derive(Debug, Args)]
 pub struct IdArgs {
     /// A task or a plan: its id, key or name
+    #[arg(add = ArgValueCompleter::new(complete::plans_and_tasks))]
     pub id: String,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// A task or a plan: its id, key or name
+    #[arg(add = ArgValueCompleter::new(complete::plans_and_tasks))]
+    pub id: String,
+    /// Print to the terminal without a pager
+    #[arg(long)]
+    pub no_pager: bool,
     #[command(flatten)]
     pub output: Json,
 }
@@ -120,6 +139,7 @@ pub struct IdArgs {
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// The plan: its id or name [default: all current plans]
+    #[arg(add = ArgValueCompleter::new(complete::plans))]
     pub plan: Option<String>,
     /// Include plans that are landed, cancelled or abandoned
     #[arg(long, conflicts_with = "plan")]
@@ -131,6 +151,7 @@ pub struct StatusArgs {
 #[derive(Debug, Args)]
 pub struct WatchArgs {
     /// The plan: its id or name [default: all plans that have not ended]
+    #[arg(add = ArgValueCompleter::new(complete::plans))]
     pub plan: Option<String>,
     #[command(flatten)]
     pub output: Json,
@@ -139,10 +160,17 @@ pub struct WatchArgs {
 #[derive(Debug, Args)]
 pub struct LogsArgs {
     /// A task or a plan: its id, key or name
+    #[arg(add = ArgValueCompleter::new(complete::plans_and_tasks))]
     pub id: String,
     /// Keep printing until the task or plan ends
     #[arg(long, short)]
     pub follow: bool,
+    /// Show whole prompts instead of their first line
+    #[arg(long)]
+    pub prompt: bool,
+    /// Print to the terminal without a pager
+    #[arg(long)]
+    pub no_pager: bool,
     #[command(flatten)]
     pub output: Json,
 }

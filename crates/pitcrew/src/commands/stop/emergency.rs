@@ -6,7 +6,7 @@ use crate::{
     client::Client,
     commands::{CommandResult, journal},
     exit::Exit,
-    ids,
+    ids::{self, Pick},
     output::Output,
     report::Report,
     workspace::Workspace,
@@ -53,8 +53,12 @@ pub async fn run(scope: StopScope, id: Option<&str>, json: Json, output: Output)
             return Err(Report::new(Exit::Usage, "this scope needs an id")
                 .help("for example: `pitcrew stop plan plan-1`"));
         }
-        (StopScope::Plan, Some(id)) => stopping.plan(ids::plan(&client, id).await?).await?,
-        (StopScope::Subtask, Some(id)) => stopping.task(ids::task(&client, id).await?, "").await?,
+        (StopScope::Plan, Some(id)) => {
+            stopping.plan(ids::plan(&client, id, Pick::Only).await?).await?
+        }
+        (StopScope::Subtask, Some(id)) => {
+            stopping.task(ids::task(&client, id, Pick::Only).await?, "").await?
+        }
         (StopScope::Worker, Some(id)) => stopping.worker(id).await?,
     };
     let stopped = stopping.wait_until_empty(until).await?;

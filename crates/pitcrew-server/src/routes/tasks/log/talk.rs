@@ -58,10 +58,13 @@ impl Talk {
         // The line for the start of the call contains this too. It is removed before lines are
         // counted.
         lines.retain(|it| it.kind != LineKind::ToolDone);
-        let mut growing = transcript.open_message();
-        if growth == Growth::Over {
-            lines.extend(growing.take());
-        }
+        let growing = match growth {
+            Growth::Grows => transcript.open_message(),
+            Growth::Over => {
+                lines.extend(transcript.close());
+                None
+            }
+        };
         let lines = lines.into_iter().map(|it| (self.place(&it), call(&it), said(it))).collect();
         let growing = growing.map(|it| self.place(&it));
         if growth == Growth::Grows {
