@@ -1,7 +1,12 @@
 //! Runs a program in the foreground: it uses our terminal until it ends.
 
 use crate::{command, environment};
-use std::{ffi::OsString, io, path::Path};
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    path::Path,
+    process::Stdio,
+};
 
 /// Runs `argv` in `cwd` with our standard streams, and with our environment plus `env`.
 ///
@@ -14,4 +19,28 @@ pub fn run_attached(
 ) -> io::Result<Option<i32>> {
     let env = environment::trusted(env);
     Ok(command::command(argv, cwd, &env)?.status()?.code())
+}
+
+/// Runs `argv` in `cwd` with this input, and returns its exit code and its output.
+///
+/// Everything else is as for `run_attached`: the program may use the terminal to ask for a
+/// passphrase.
+pub fn run_in_terminal(
+    argv: &[OsString],
+    cwd: &Path,
+    env: Vec<(OsString, OsString)>,
+    input: &[u8],
+) -> io::Result<(Option<i32>, Vec<u8>)> {
+    let env = environment::trusted(env);
+    let mut command = command::command(argv, cwd, &env)?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut stdin = child.stdin.take().expect("its input is a pipe");
+    // A program that ends early need not read everything.
+    let written = stdin.write_all(input).or_else(|error| {
+        if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+    });
+    drop(stdin);
+    let output = child.wait_with_output()?;
+    written?;
+    Ok((output.status.code(), output.stdout))
 }

@@ -11,6 +11,7 @@ use tokio::{
 pub struct Person {
     interrupts: Signal,
     state: InputState,
+    lines_max: usize,
 }
 
 /// The state of standard input.
@@ -44,13 +45,18 @@ impl Person {
     pub fn listen() -> Result<Self, Report> {
         let interrupts = interrupts()?;
         tokio::spawn(exit_on_second_interrupt(self::interrupts()?));
-        Ok(Self { interrupts, state: InputState::Untouched })
+        Ok(Self { interrupts, state: InputState::Untouched, lines_max: usize::MAX })
+    }
+
+    /// Reads at most one line, and leaves the terminal to the programs that are started afterwards.
+    pub fn listen_once() -> Result<Self, Report> {
+        Ok(Self { lines_max: 1, ..Self::listen()? })
     }
 
     /// Asks a question. Earlier input is discarded.
     pub fn prompt(&mut self, output: Output, question: &str) {
         match &mut self.state {
-            InputState::Untouched => self.state = InputState::Open(read_lines()),
+            InputState::Untouched => self.state = InputState::Open(read_lines(self.lines_max)),
             InputState::Open(lines) => while lines.try_recv().is_ok() {},
             InputState::Closed { asked } => *asked = true,
         }
@@ -114,10 +120,10 @@ pub fn is_yes(answer: &str) -> bool {
 }
 
 /// The thread ends with the process, because a blocking read from a terminal cannot be interrupted.
-fn read_lines() -> mpsc::UnboundedReceiver<String> {
+fn read_lines(lines_max: usize) -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
+        for line in io::stdin().lock().lines().take(lines_max) {
             let Ok(line) = line else { return };
             if sender.send(line).is_err() {
                 return;

@@ -23,6 +23,8 @@ mod json;
 mod subtasks;
 mod zones;
 mod finish;
+mod landing;
+mod undo;
 mod copies;
 mod recover;
 mod service;
