@@ -94,12 +94,13 @@ fn check_tools() -> Result<(), Failure> {
 }
 
 /// The packages for the sandbox tests: bubblewrap, what a vendor's agent needs for its own sandbox,
-/// and a database outside the sandbox. Each with a path that exists if it is installed.
-const PACKAGES: [(&str, &str); 4] = [
+/// and a database outside the sandbox; and for the tests of landing, keys that sign. Each with a path that exists if it is installed.
+const PACKAGES: [(&str, &str); 5] = [
     ("bubblewrap", "/usr/bin/bwrap"),
     ("socat", "/usr/bin/socat"),
     ("ripgrep", "/usr/bin/rg"),
     ("postgresql", "/usr/lib/postgresql"),
+    ("openssh-client", "/usr/bin/ssh-keygen"),
 ];
 
 fn install_packages() {

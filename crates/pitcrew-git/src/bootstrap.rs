@@ -83,7 +83,11 @@ impl Vault {
 }
 
 /// Copies a file or folder of the user's tree, skipping what the checkout already has.
-fn copy_missing(root: &Path, checkout: &Path, path: &Path) -> Result<Vec<PathBuf>, FileError> {
+pub(crate) fn copy_missing(
+    root: &Path,
+    checkout: &Path,
+    path: &Path,
+) -> Result<Vec<PathBuf>, FileError> {
     let mut copied = Vec::new();
     let mut open = vec![(root.join(path), path.to_owned())];
     while let Some((from, path)) = open.pop() {

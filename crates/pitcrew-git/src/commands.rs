@@ -51,7 +51,7 @@ impl Commands {
     /// Runs the setup commands in order and stops at the first failure.
     pub(crate) fn run_setup(&mut self, setup: &[String], cancel: &Cancel) -> Result<(), Failure> {
         for command in setup {
-            let result = self.run(command, limits::SETUP_TIMEOUT_MS, cancel)?;
+            let result = self.run_one(command, limits::SETUP_TIMEOUT_MS, cancel)?;
             if !result.passed() {
                 let CheckResult { command, code, output, .. } = result;
                 return Err(Failure::Setup { command, code, output });
@@ -66,10 +66,11 @@ impl Commands {
         checks: &[String],
         cancel: &Cancel,
     ) -> Result<Vec<CheckResult>, Failure> {
-        checks.iter().map(|it| self.run(it, limits::CHECK_TIMEOUT_MS, cancel)).collect()
+        checks.iter().map(|it| self.run_one(it, limits::CHECK_TIMEOUT_MS, cancel)).collect()
     }
 
-    fn run(
+    /// Runs one command. Any exit code is a result.
+    pub(crate) fn run_one(
         &mut self,
         command: &str,
         timeout_ms: u64,

@@ -102,7 +102,7 @@ pub(crate) fn plan_message(order: &LandPlan) -> String {
 }
 
 /// Shortens a text to the length of a subject, cut between words.
-fn subject_of(text: &str) -> String {
+pub(crate) fn subject_of(text: &str) -> String {
     if text.chars().count() <= SUBJECT_CHARS_MAX {
         return text.to_owned();
     }
@@ -113,7 +113,7 @@ fn subject_of(text: &str) -> String {
 
 /// Drops what a terminal or a web page would obey: control characters, and characters that change
 /// the order of the text.
-fn shown(words: &str) -> String {
+pub(crate) fn shown(words: &str) -> String {
     let is_shown =
         |it: &char| matches!(it, '\n' | '\t') || !it.is_control() && !text::deceives(*it);
     words.chars().filter(is_shown).collect()

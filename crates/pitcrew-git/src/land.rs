@@ -5,7 +5,8 @@
 
 use crate::{
     Vault,
-    error::GitError,
+    commits::{Signature, new_commits},
+    error::{GitError, VaultError},
     git_dir::{Identity, PITCREW},
     history::{Built, plan_message},
     import::Checking,
@@ -14,7 +15,9 @@ use crate::{
     scratch::{Trial, require_passed},
     user_branch::Moved,
 };
-use pitcrew_model::{CommitId, Failure, History, LandedAt, LandedTask, Landing, PlanId};
+use pitcrew_model::{
+    CommitId, Failure, History, Hooks, LandedAt, LandedTask, Landing, PlanId, Sign, Unsigned,
+};
 use pitcrew_process::{Cancel, Policy};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -39,8 +42,45 @@ pub struct LandPlan {
     pub history: History,
     /// Replaces the default message of the merge or squashed commit.
     pub message: Option<String>,
+    pub hooks: Hooks,
+    pub sign: Sign,
+    /// What the person has signed.
+    pub signed: Option<CommitId>,
     /// In the order in which they were integrated.
     pub tasks: Vec<LandedTask>,
+}
+
+/// Why a landing, or its undoing, has not changed the branch.
+#[derive(Debug)]
+pub enum Stopped {
+    Failed(Failure),
+    /// The commits have to be signed first.
+    Unsigned(Unsigned),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<GitError> for Stopped {
+    fn from(error: GitError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<VaultError> for Stopped {
+    fn from(error: VaultError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Commits that are ready to land.
+struct Prepared {
+    commit: CommitId,
+    /// Whether this landing made them, or an earlier one.
+    is_new: bool,
 }
 
 /// An earlier landing of the same plan.
@@ -60,11 +100,12 @@ impl Vault {
         order: &LandPlan,
         policy: &Policy,
         cancel: &Cancel,
-    ) -> Result<Landing, Failure> {
+    ) -> Result<Landing, Stopped> {
         let mut reason = String::new();
         for _ in 0..TRIES_MAX {
             let (tip, has_branch) = self.current_tip(order, cancel)?;
-            let commit = self.landing_commit(order, &tip, policy, cancel)?;
+            let prepared = self.landing_commit(order, &tip, policy, cancel)?;
+            let commit = self.signed_landing(order, &tip, prepared, cancel)?;
             let _exchange = self.exchange.lock().expect("no holder of the lock panics");
             fail::fail_point!("land-before-giving", |_| std::process::abort());
             self.give_to_user(&commit, &exchange_ref(order.plan), Checking::Off, cancel)?;
@@ -92,7 +133,57 @@ impl Vault {
             let at = LandedAt::Side { branch, reason };
             return self.finish_landing(order, &tip, commit, at, cancel);
         }
-        Err(Failure::Git { message: format!("the base branch keeps moving: {reason}") })
+        Err(Failure::Git { message: format!("the base branch keeps moving: {reason}") }.into())
+    }
+
+    /// The commit with the signature of the user, if one is needed.
+    fn signed_landing(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        Prepared { commit, is_new }: Prepared,
+        cancel: &Cancel,
+    ) -> Result<CommitId, Stopped> {
+        let is_done = commit == *tip || !order.sign.is_terminal() || !self.user_signs(cancel)?;
+        if is_done || self.commit_text(&commit, cancel)?.1 == Signature::There {
+            return Ok(commit);
+        }
+        let below = self.below_landing(order, tip, cancel)?;
+        let commits = new_commits(self.call("rev-list"), &commit, &below, cancel)?;
+        if let Some(signed) = &order.signed {
+            let name = format!("refs/pitcrew/signed/{}", order.plan);
+            match self.take_signed(&name, (&commit, signed), &commits, cancel)? {
+                Ok(()) => {
+                    self.set_ref(&landing_ref(order.plan, &order.head), signed)?;
+                    return Ok(signed.clone());
+                }
+                // The branch has moved, so other commits were signed.
+                Err(_) if is_new => {}
+                Err(difference) => {
+                    let message = format!("what was signed is not what was prepared: {difference}");
+                    return Err(Failure::Git { message }.into());
+                }
+            }
+        }
+        let _exchange = self.exchange.lock().expect("no holder of the lock panics");
+        self.give_to_user(&commit, &exchange_ref(order.plan), Checking::Off, cancel)?;
+        let commits_count = commits.len() as u64;
+        Err(Stopped::Unsigned(Unsigned { commit, below, commits_count }))
+    }
+
+    /// The commits that a landing is on top of: the branch, where the plan started, and its earlier
+    /// landing.
+    fn below_landing(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        cancel: &Cancel,
+    ) -> Result<Vec<CommitId>, GitError> {
+        let before = self.landed_before(order, tip, cancel)?.map(|it| it.commit);
+        let mut below = vec![tip.clone(), order.tip.clone()];
+        below.extend(before);
+        below.dedup();
+        Ok(below)
     }
 
     /// The commit that the base branch is at now, and whether the branch exists.
@@ -114,31 +205,53 @@ impl Vault {
         tip: &CommitId,
         policy: &Policy,
         cancel: &Cancel,
-    ) -> Result<CommitId, Failure> {
+    ) -> Result<Prepared, Failure> {
         self.bring(tip, &names::user_ref(order.plan), cancel)?;
+        let made_before = |commit| Prepared { commit, is_new: false };
         let (made, below) = (landing_ref(order.plan, &order.head), below_ref(order));
         if let Some(commit) = self.resolve(&made, cancel)? {
             if self.is_ancestor(&commit, tip, cancel)? {
-                return Ok(tip.clone());
+                return Ok(made_before(tip.clone()));
             }
             if self.resolve(&below, cancel)?.as_ref() == Some(tip) {
-                return Ok(commit);
+                return Ok(made_before(commit));
             }
         }
         let commit = self.make_landing(order, tip, cancel)?;
         if commit == *tip {
-            return Ok(commit);
+            return Ok(made_before(commit));
         }
-        if self.tree(&commit, cancel)? != self.tree(&order.head, cancel)? {
-            let (setup, checks) = (&order.setup, &order.checks);
-            let name = format!("{}-landing", order.plan);
-            let trial = Trial { name, setup, checks };
-            require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
-        }
+        let commit = self.tried_landing(order, tip, commit, policy, cancel)?;
         fail::fail_point!("land-commit-made", |_| std::process::abort());
         self.set_ref(&below, tip)?;
         self.set_ref(&made, &commit)?;
-        Ok(commit)
+        Ok(Prepared { commit, is_new: true })
+    }
+
+    /// Runs the checks on a result that they have not seen, and the hooks of the user, which may
+    /// change messages.
+    fn tried_landing(
+        &self,
+        order: &LandPlan,
+        tip: &CommitId,
+        commit: CommitId,
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<CommitId, Failure> {
+        let is_seen = self.tree(&commit, cancel)? == self.tree(&order.head, cancel)?;
+        let checks = if is_seen { &[] } else { order.checks.as_slice() };
+        let hooks = if order.hooks.are_run() { self.user_hooks(cancel)? } else { None };
+        let Some(hooks) = hooks else {
+            let trial =
+                Trial { name: format!("{}-landing", order.plan), setup: &order.setup, checks };
+            require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
+            return Ok(commit);
+        };
+        let below = self.below_landing(order, tip, cancel)?;
+        let commits = new_commits(self.call("rev-list"), &commit, &below, cancel)?;
+        let (order, tried) = ((order, &hooks), (checks, commits.as_slice()));
+        let messages = self.try_hooks(order, (tip, &commit), tried, policy, cancel)?;
+        Ok(self.with_messages(&commit, &messages, &commits, cancel)?)
     }
 
     /// Creates the commits on top of `tip` in the requested form of history.
@@ -208,7 +321,7 @@ impl Vault {
         commit: CommitId,
         at: LandedAt,
         cancel: &Cancel,
-    ) -> Result<Landing, Failure> {
+    ) -> Result<Landing, Stopped> {
         self.take_from_user(&exchange_ref(order.plan))?;
         // If the branch had already been moved, compare with the commit that it was moved from.
         let landed = self.resolve(&landing_ref(order.plan, &order.head), cancel)?;
@@ -229,6 +342,7 @@ impl Vault {
             insertions: counted.insertions,
             deletions: counted.deletions,
             commits_count,
+            before: Some(from),
         })
     }
 
@@ -242,30 +356,21 @@ impl Vault {
             self.call("rev-list").args(["--count", &format!("{from}..{to}")]).line(cancel)?;
         Ok(count.trim().parse().unwrap_or(0))
     }
-
-    /// The user's name and e-mail address from their git settings.
-    fn user_identity(&self, cancel: &Cancel) -> Result<Option<(String, String)>, GitError> {
-        let get = |key| self.user.call("config").args(["--get", key]).maybe(cancel);
-        Ok(match (get("user.name")?, get("user.email")?) {
-            (Some(name), Some(email)) if !name.trim().is_empty() => Some((name, email)),
-            _ => None,
-        })
-    }
 }
 
 /// The ref of the landing commit of an integration head. A retry finds it again.
-fn landing_ref(plan: PlanId, head: &CommitId) -> String {
+pub(crate) fn landing_ref(plan: PlanId, head: &CommitId) -> String {
     format!("refs/pitcrew/landings/{plan}/{head}")
 }
 
 /// The branch tip below a landing of this form and message. Another form is built anew.
 fn below_ref(order: &LandPlan) -> String {
     let mut form = DefaultHasher::new();
-    (order.history as u8, &order.message).hash(&mut form);
+    (order.history as u8, &order.message, order.hooks).hash(&mut form);
     format!("refs/pitcrew/landed-on/{}/{}-{:016x}", order.plan, order.head, form.finish())
 }
 
 /// The ref that keeps the commit in the user's repository until a branch has it.
-fn exchange_ref(plan: PlanId) -> String {
+pub(crate) fn exchange_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/land/{plan}")
 }

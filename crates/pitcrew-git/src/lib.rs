@@ -2,7 +2,7 @@
 //!
 //! The vault is a bare repository beside the user's repository. Agents work in checkouts of the
 //! vault, and their work returns through the import gate. There is one file per operation. All
-//! functions block. Nothing here decides what to do next, and only the fast-forward of a landing
+//! functions block. Nothing here decides what to do next, and only a landing, or undoing one,
 //! changes the user's index, tree or HEAD.
 
 mod error;
@@ -58,7 +58,11 @@ mod check_base;
 mod integrate;
 mod user_branch;
 mod history;
+mod commits;
+mod sign;
+mod hooks;
 mod land;
+mod undo_landing;
 mod restore;
 mod clean_copy;
 mod remove_checkout;
@@ -78,7 +82,7 @@ pub use diff::{DiffStat, FileStat, LiveCheckout};
 pub use error::{FileError, GitError, GitErrorKind, VaultError};
 pub use fill_ahead::FillAhead;
 pub use git::Git;
-pub use land::LandPlan;
+pub use land::{LandPlan, Stopped};
 pub use layout::Layout;
 pub use lend_checkout::LendCheckout;
 pub use names::{AttemptName, Kind as CheckoutKind};
@@ -94,6 +98,8 @@ pub use repository::{
 pub use restore::RestoreWork;
 pub use save::SaveWork;
 pub use scratch::ReadyTrial;
+pub use sign::SignError;
 pub use take_snapshot::TakeSnapshot;
+pub use undo_landing::UndoLanding;
 pub use vault::Vault;
 pub use verify::{Verified, Verify};

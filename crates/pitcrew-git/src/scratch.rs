@@ -34,9 +34,15 @@ pub struct ReadyTrial {
 }
 
 /// A temporary folder, and the folder in it for the checkout.
-struct Scene {
+pub(crate) struct Scene {
     folder: TemporaryFolder,
     path: PathBuf,
+}
+
+impl Scene {
+    pub(crate) fn parts(self) -> (TemporaryFolder, PathBuf) {
+        (self.folder, self.path)
+    }
 }
 
 impl Vault {
@@ -97,7 +103,7 @@ impl Vault {
         tried
     }
 
-    fn scene(&self, name: &str) -> Result<Scene, FileError> {
+    pub(crate) fn scene(&self, name: &str) -> Result<Scene, FileError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, name)?;
         // Checks print paths, so the checkout folder should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());

@@ -139,7 +139,8 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
             EffectResult::NotLanded { plan, failure }
         }
         Effect::Snapshot { attempt, .. } => EffectResult::SnapshotUnchanged { attempt },
-        effect @ (Effect::Restore { .. }
+        effect @ (Effect::UndoLanding { .. }
+        | Effect::Restore { .. }
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
         | Effect::PullWork { .. }

@@ -19,6 +19,7 @@ mod pause;
 mod abandon;
 mod restore_task;
 mod land_plan;
+mod undo_landing;
 mod collect_garbage;
 mod complete_task;
 mod notify;
@@ -51,7 +52,7 @@ mod out_of_zone;
 mod decide_for_child;
 pub(crate) mod bubble;
 
-use crate::{State, message::Draft};
+use crate::{State, message::Draft, state::LandingPlan};
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{Command, Event, Input, InputBody, MessageKind, QueryVia, Rejection, Signal};
 
@@ -94,13 +95,17 @@ fn decide_command(
         Command::RestoreTask { task, number } => {
             restore_task::decide(state, input.actor, *task, *number)
         }
-        Command::LandPlan { plan, approval, history, message } => {
-            let how = (history.unwrap_or(state.history), message.clone());
+        Command::LandPlan { plan, approval, history, message, hooks, signed } => {
+            let (history, message) = (history.unwrap_or(state.history), message.clone());
+            let how = LandingPlan { history, message, hooks: *hooks, signed: signed.clone() };
             land_plan::decide(state, input.actor, *plan, *approval, how)
         }
+        Command::UndoLanding { plan, signed } => {
+            undo_landing::decide(state, input.actor, *plan, signed.as_ref())
+        }
         Command::CollectGarbage => Ok(collect_garbage::decide(state, input.at)),
-        Command::ApplySettings { agents_max, agents_live_max, history } => {
-            Ok(apply_settings::decide(state, *agents_max, *agents_live_max, *history))
+        Command::ApplySettings { agents_max, agents_live_max, history, sign } => {
+            Ok(apply_settings::decide(state, (*agents_max, *agents_live_max), (*history, *sign)))
         }
         Command::SetAgentsMax { count } => set_agents_max::decide(state, *count),
         Command::CompleteTask { attempt, claim, summary, output } => {
@@ -184,6 +189,9 @@ fn decide_signal(state: &State, input: &Input, signal: &Signal) -> Result<Vec<Ev
         Signal::AgentConfined { worker, confined } => {
             let (worker, confined) = (state.worker(*worker)?.id, confined.clone());
             Ok(vec![Event::AgentConfined { worker, confined }])
+        }
+        Signal::MergedByHand { plan, branch, landed } => {
+            effect_ended::merged_by_hand(state, *plan, branch, landed)
         }
     }
 }

@@ -15,9 +15,12 @@ mod result;
 pub(crate) use query::spent_on_last;
 pub(crate) use worker::{Allow, choose};
 
-use crate::{State, state::Standalone};
+use crate::{
+    State,
+    state::{LandingPlan, Standalone},
+};
 use alloc::sync::Arc;
-use pitcrew_model::{AttemptId, EffectId, EgressOf, Entry, Event};
+use pitcrew_model::{AttemptId, EffectId, EgressOf, Entry, Event, LandingStatus};
 
 /// Folds one journal entry into the state.
 pub fn evolve(state: &mut State, entry: &Entry) {
@@ -37,8 +40,9 @@ fn fold(state: &mut State, entry: &Entry) {
     // The effect that the event requests, if any.
     let (at, effect) = (entry.at, EffectId(entry.seq.0));
     match &entry.event {
-        Event::SettingsApplied { agents_max, agents_live_max, history } => {
-            plan::settings_applied(state, *agents_max, *agents_live_max, *history);
+        Event::SettingsApplied { agents_max, agents_live_max, history, sign } => {
+            plan::settings_applied(state, *agents_max, *agents_live_max);
+            (state.history, state.sign) = (*history, *sign);
         }
         Event::AgentsMaxSet { count } => state.agents_max = *count,
         Event::PlanCreated { plan, head, status, clean_base, actor } => {
@@ -118,9 +122,12 @@ fn fold(state: &mut State, entry: &Entry) {
             worker::call_answered(state, *worker, *request);
             worker::answer_asked(state, *worker, effect, call);
         }
-        Event::LandingPlanned { plan, history, message } => {
-            state.plans.row(*plan).landing_plan = (*history, message.clone());
+        Event::LandingPlanned { plan, history, message, hooks, signed } => {
+            let (history, message, hooks) = (*history, message.clone(), *hooks);
+            let planned = LandingPlan { history, message, hooks, signed: signed.clone() };
+            state.plans.row(*plan).landing_plan = planned;
         }
+        Event::MergedByHand { plan, branch } => plan::merged_by_hand(state, *plan, branch),
         Event::LandingMoved { plan, from, to, .. } => {
             plan::landing_moved(state, *plan, *from, *to, at);
         }
@@ -233,6 +240,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::ToolAnswered { .. }
         | Event::LandingMoved { .. }
         | Event::LandingPlanned { .. }
+        | Event::MergedByHand { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. }
         | Event::RestoreAsked { .. }
@@ -291,10 +299,13 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::PullAsked { .. }
         | Event::QueryAsked { .. }
         | Event::RemovalAsked { .. } => true,
-        Event::LandingMoved { to, .. } => *to == pitcrew_model::LandingStatus::Merging,
+        Event::LandingMoved { to, .. } => {
+            matches!(to, LandingStatus::Merging | LandingStatus::Undoing)
+        }
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
         | Event::LandingPlanned { .. }
+        | Event::MergedByHand { .. }
         | Event::PlanCreated { .. }
         | Event::TaskAdded { .. }
         | Event::PlanMoved { .. }

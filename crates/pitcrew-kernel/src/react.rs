@@ -33,6 +33,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
             Effect::AnswerPermission { worker: *worker, call: call.clone(), option: option.clone() }
         }
         Event::LandingMoved { plan, to: LandingStatus::Merging, .. } => land(state, *plan),
+        Event::LandingMoved { plan, to: LandingStatus::Undoing, .. } => undo_landing(state, *plan),
         Event::RestoreAsked { task, number, .. } => restore(state, *task, *number),
         Event::DropAsked { attempt } => Effect::DropSnapshots { attempt: *attempt },
         Event::TidyAsked => Effect::TidyVault,
@@ -67,6 +68,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
         | Event::LandingPlanned { .. }
+        | Event::MergedByHand { .. }
         | Event::Abandoned { .. }
         | Event::SubtaskAdded { .. }
         | Event::AwaitBegun { .. }
@@ -338,9 +340,26 @@ fn land(state: &State, plan: PlanId) -> Effect {
         head: it.integrated.clone().expect("a prepared plan has an integration head"),
         setup: it.head.setup.clone(),
         checks: landing_checks(state, it),
-        history: it.landing_plan.0,
-        message: it.landing_plan.1.clone(),
+        history: it.landing_plan.history,
+        message: it.landing_plan.message.clone(),
+        hooks: it.landing_plan.hooks,
+        sign: state.sign,
+        signed: it.landing_plan.signed.clone(),
         tasks: it.integrated_tasks.iter().filter_map(|it| landed_task(state, *it)).collect(),
+    }
+}
+
+fn undo_landing(state: &State, plan: PlanId) -> Effect {
+    let it = &state.plans[plan];
+    let (branch, landing) = it.landed_on().expect("a landing that is undone was recorded");
+    Effect::UndoLanding {
+        plan,
+        title: it.head.name.clone(),
+        branch: branch.into(),
+        landed: landing.commit.clone(),
+        before: landing.before.clone().expect("a landing that is undone was recorded"),
+        sign: state.sign,
+        signed: it.landing_plan.signed.clone(),
     }
 }
 

@@ -5,12 +5,14 @@ mod regions;
 mod budget;
 mod family;
 mod agenda;
+mod landing;
 mod mail;
 mod queries;
 
 pub use agenda::Agenda;
 pub use budget::Budget;
 pub use family::{Family, Pull, SpawnLimits, Wait};
+pub use landing::LandingPlan;
 pub use mail::{Mail, Mailbox, MessageState};
 pub use queries::{Asker, OwnerAnswer, OwnerAnswers, Queries, Query, QueryStage};
 pub use regions::Regions;
@@ -24,9 +26,10 @@ use alloc::{
 };
 use pitcrew_model::{
     Access, Actor, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId,
-    History, KeptStates, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead, PlanId,
-    PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, TaskId, TaskOutput,
-    TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
+    History, KeptStates, Landing, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead,
+    PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, Sign,
+    TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId,
+    WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +42,7 @@ pub struct State {
     pub settings: (u32, u32),
     /// How plans are landed where the command does not say.
     pub history: History,
+    pub sign: Sign,
     pub plans: Table<PlanId, Plan>,
     pub tasks: Table<TaskId, Task>,
     pub attempts: Table<AttemptId, Attempt>,
@@ -111,8 +115,10 @@ pub struct Plan {
     /// The effect that verifies or integrates now.
     pub merging: Option<EffectId>,
     pub landing: LandingStatus,
-    /// The form of the landing, and its message.
-    pub landing_plan: (History, Option<String>),
+    /// How it is landed.
+    pub landing_plan: LandingPlan,
+    /// Its last landing.
+    pub landed: Option<Landing>,
     /// When it had landed and its checkouts were removed.
     pub cleaned_at: Option<Timestamp>,
     /// The open request of the plan itself.
@@ -347,6 +353,7 @@ impl Default for State {
             agents_live_max: limits::AGENTS_LIVE_MAX_DEFAULT,
             settings: (limits::AGENTS_MAX_DEFAULT, limits::AGENTS_LIVE_MAX_DEFAULT),
             history: History::default(),
+            sign: Sign::default(),
             plans: Table::default(),
             tasks: Table::default(),
             attempts: Table::default(),

@@ -1,9 +1,9 @@
 //! Commands from people and agents.
 
 use crate::{
-    Addressee, AttemptId, GrantId, GrantScope, History, HouseRules, Matrix, MessageId, Party,
-    PlanId, PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, SubtaskSpec, TaskId,
-    TaskOutput, TaskSpec, Tier,
+    Addressee, AttemptId, CommitId, GrantId, GrantScope, History, Hooks, HouseRules, Matrix,
+    MessageId, Party, PlanId, PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, Sign,
+    SubtaskSpec, TaskId, TaskOutput, TaskSpec, Tier,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,18 @@ pub enum Command {
         /// Instead of our own message of the merge or the squashed commit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        #[serde(default, skip_serializing_if = "Hooks::are_run")]
+        hooks: Hooks,
+        /// The last of the commits that the person has signed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed: Option<CommitId>,
+    },
+    /// Removes a landing from the base branch again.
+    UndoLanding {
+        plan: PlanId,
+        /// The revert commit, signed by the person.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed: Option<CommitId>,
     },
     /// Removes unused checkouts, drops old snapshots and repacks the vault.
     CollectGarbage,
@@ -85,6 +97,8 @@ pub enum Command {
         agents_live_max: u32,
         #[serde(default, skip_serializing_if = "History::is_merge")]
         history: History,
+        #[serde(default, skip_serializing_if = "Sign::is_terminal")]
+        sign: Sign,
     },
     SetAgentsMax {
         count: u32,

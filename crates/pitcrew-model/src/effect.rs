@@ -1,8 +1,8 @@
 //! Effects: instructions to drivers, stored in the outbox with the events that request them.
 
 use crate::{
-    AttemptId, CheckoutRole, CommitId, History, LandedTask, PlanId, QueryId, Reads, RepoPath,
-    TaskId, WorkerId, WorkspaceMode, Zone,
+    AttemptId, CheckoutRole, CommitId, History, Hooks, LandedTask, PlanId, QueryId, Reads,
+    RepoPath, Sign, TaskId, WorkerId, WorkspaceMode, Zone,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -147,9 +147,28 @@ pub enum Effect {
         history: History,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        #[serde(default, skip_serializing_if = "Hooks::are_run")]
+        hooks: Hooks,
+        #[serde(default, skip_serializing_if = "Sign::is_terminal")]
+        sign: Sign,
+        /// What the person has signed: the last commit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed: Option<CommitId>,
         /// What was completed, in the order of its integration.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<LandedTask>,
+    },
+    /// Moves the base branch back to where it was before the landing, or reverts the landing by a
+    /// commit.
+    UndoLanding {
+        plan: PlanId,
+        title: String,
+        branch: String,
+        /// The landed commit, and the branch before it.
+        landed: CommitId,
+        before: CommitId,
+        sign: Sign,
+        signed: Option<CommitId>,
     },
     /// Creates a branch of the user's repository at a commit of the vault. Changes nothing else
     /// there.

@@ -2,11 +2,11 @@
 
 use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
-    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, LandingStatus,
-    Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId, PlanStatus, QueryId,
-    QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind, RequestStatus, RuleSource,
-    Sandbox, Seq, Spending, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause,
-    Usage, WorkerId, WorkerStatus,
+    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, Hooks,
+    LandingStatus, Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
+    PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind,
+    RequestStatus, RuleSource, Sandbox, Seq, Sign, Spending, TaskId, TaskOutput, TaskSpec,
+    TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -29,6 +29,8 @@ pub enum Event {
         agents_live_max: u32,
         #[serde(default, skip_serializing_if = "History::is_merge")]
         history: History,
+        #[serde(default, skip_serializing_if = "Sign::is_terminal")]
+        sign: Sign,
     },
     AgentsMaxSet {
         count: u32,
@@ -218,6 +220,16 @@ pub enum Event {
         plan: PlanId,
         history: History,
         message: Option<String>,
+        #[serde(default, skip_serializing_if = "Hooks::are_run")]
+        hooks: Hooks,
+        /// What the person has signed, if the commits need a signature.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signed: Option<CommitId>,
+    },
+    /// The base branch contains the result, but the orchestrator did not move the branch.
+    MergedByHand {
+        plan: PlanId,
+        branch: String,
     },
     LandingMoved {
         plan: PlanId,

@@ -122,6 +122,12 @@ pub enum Failure {
         path: String,
         free_bytes: u64,
     },
+    /// A git hook of the user refused a landing.
+    Hook {
+        hook: String,
+        code: Option<i32>,
+        output: String,
+    },
     /// A git step of ours failed.
     Git {
         message: String,
@@ -228,6 +234,7 @@ impl Failure {
             | Self::Checks { .. }
             | Self::Conflict { .. }
             | Self::Interrupted
+            | Self::Hook { .. }
             | Self::Git { .. } => true,
         }
     }
@@ -260,6 +267,7 @@ impl Failure {
             | Self::Conflict { .. }
             | Self::Interrupted
             | Self::DiskLow { .. }
+            | Self::Hook { .. }
             | Self::Git { .. }
             | Self::Sandbox { .. } => Outcome::Failed,
         }
@@ -268,7 +276,9 @@ impl Failure {
     /// Returns the output to show below the failure.
     pub fn detail(&self) -> String {
         match self {
-            Self::Setup { output, .. } | Self::AgentExited { output, .. } => output.clone(),
+            Self::Setup { output, .. }
+            | Self::AgentExited { output, .. }
+            | Self::Hook { output, .. } => output.clone(),
             Self::Checks { failed } => {
                 let parts: Vec<String> = failed
                     .iter()
@@ -355,6 +365,7 @@ impl fmt::Display for Failure {
             Self::DiskLow { path, free_bytes } => {
                 write!(f, "only {} MiB free at {path}", free_bytes / (1_024 * 1_024))
             }
+            Self::Hook { hook, code, .. } => write!(f, "your git hook {hook} {}", ended(*code)),
             Self::Git { message } => write!(f, "git: {message}"),
         }
     }

@@ -80,6 +80,6 @@ pub use subtask::{
 };
 pub use time::Timestamp;
 pub use work::{
-    CheckResult, FileChange, History, LandedAt, LandedTask, Landing, PlanBase, Snapshot, Usage,
-    Work,
+    CheckResult, FileChange, History, Hooks, LandedAt, LandedTask, Landing, PlanBase, Sign,
+    Snapshot, Undo, UndoneBy, Unsigned, Usage, Work,
 };

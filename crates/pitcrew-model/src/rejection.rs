@@ -80,6 +80,10 @@ pub enum Rejection {
     NothingToLand { plan: PlanId },
     #[error("{plan} {}", landing(*plan, *status))]
     LandingUnderWay { plan: PlanId, status: LandingStatus },
+    #[error(
+        "an older version landed {plan} and did not record where the branch was; revert it with git"
+    )]
+    LandingNotRecorded { plan: PlanId },
     #[error("{}", closed(*request, *status, *successor))]
     RequestClosed {
         request: RequestId,
@@ -291,9 +295,12 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
         }
         LandingStatus::Merging => "is being landed; try again in a moment".into(),
         LandingStatus::Merged | LandingStatus::Cleaned => "has already landed".into(),
+        LandingStatus::Undoing => "is being removed from the branch; try again in a moment".into(),
+        LandingStatus::Undone => "is no longer landed: its landing was undone".into(),
         LandingStatus::None
         | LandingStatus::Conflict
         | LandingStatus::SideBranch
+        | LandingStatus::Signing
         | LandingStatus::Abandoned => "has not landed".into(),
     }
 }

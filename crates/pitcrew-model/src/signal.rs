@@ -3,7 +3,7 @@
 use crate::{
     Access, Actor, AttemptId, CheckResult, Command, CommitId, Confined, EffectId, EgressDecision,
     Failure, Landing, OracleAnswer, PermissionOption, PlanBase, PlanId, QueryId, Snapshot, TaskId,
-    Timestamp, ToolUse, Usage, Work, WorkerId,
+    Timestamp, ToolUse, Undo, Unsigned, Usage, Work, WorkerId,
 };
 use alloc::{string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,8 @@ pub enum Signal {
     EgressDecided(EgressDecision),
     /// The sandbox in which the agent is about to start.
     AgentConfined { worker: WorkerId, confined: Confined },
+    /// The base branch of a plan contains the result that was on a separate branch.
+    MergedByHand { plan: PlanId, branch: String, landed: CommitId },
 }
 
 /// How an effect ended. Each variant names its subject, so that it can be read alone.
@@ -150,6 +152,20 @@ pub enum EffectResult {
         landing: Landing,
     },
     NotLanded {
+        plan: PlanId,
+        failure: Failure,
+    },
+    /// The commits of a landing or of its revert need signatures. No branch was changed.
+    Unsigned {
+        plan: PlanId,
+        unsigned: Unsigned,
+    },
+    LandingUndone {
+        plan: PlanId,
+        undo: Undo,
+    },
+    /// The landing could not be undone. No branch was changed.
+    LandingNotUndone {
         plan: PlanId,
         failure: Failure,
     },

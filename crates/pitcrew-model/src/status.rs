@@ -129,15 +129,20 @@ status!(
     LandingStatus {
         None = "none" => [Review, Merging, Abandoned],
         Review = "review" => [Merging, Abandoned, None],
-        Merging = "merging" => [Merged, SideBranch, Conflict, None],
+        Merging = "merging" => [Signing, Merged, SideBranch, Conflict, None],
         Conflict = "conflict" => [Merging, Abandoned, None],
         /// On a branch of its own, because the base branch could not be moved.
-        SideBranch = "side_branch" => [Merging, Abandoned, None],
+        SideBranch = "side_branch" => [Merging, Merged, Abandoned, None],
         /// On the base branch.
-        Merged = "merged" => [Cleaned, None],
-        Cleaned = "cleaned" => [None],
+        Merged = "merged" => [Cleaned, Undoing, None],
+        Cleaned = "cleaned" => [Undoing, None],
         /// Discarded. It can still be landed.
         Abandoned = "abandoned" => [Review, Merging, None],
+        /// The commits are ready and wait for the signature of a person.
+        Signing = "signing" => [Merging, Abandoned, None],
+        Undoing = "undoing" => [Undone, Merged],
+        /// No longer on the base branch. It can be landed again.
+        Undone = "undone" => [Review, Merging, Abandoned, None],
     }
 );
 

@@ -85,6 +85,71 @@ impl History {
     }
 }
 
+/// Who signs the commits of a landing if the user's git settings require signatures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sign {
+    /// The person, in the terminal of `pitcrew land`. The landing waits for that.
+    #[default]
+    Terminal,
+    /// The commits are not signed.
+    Never,
+}
+
+impl Sign {
+    pub const ALL: [(&'static str, Self); 2] =
+        [("terminal", Self::Terminal), ("never", Self::Never)];
+
+    pub fn is_terminal(&self) -> bool {
+        *self == Self::Terminal
+    }
+}
+
+/// Whether a landing runs the git hooks of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hooks {
+    #[default]
+    Run,
+    Skip,
+}
+
+impl Hooks {
+    pub fn are_run(&self) -> bool {
+        *self == Self::Run
+    }
+}
+
+/// Commits that wait for the signature of a person. They are in the user's repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsigned {
+    /// The last of them.
+    pub commit: CommitId,
+    /// The commits that they are on top of, which are not signed again.
+    pub below: Vec<CommitId>,
+    pub commits_count: u64,
+}
+
+/// How a landing was undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undo {
+    pub branch: String,
+    /// The commit of the branch now.
+    pub commit: CommitId,
+    pub by: UndoneBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndoneBy {
+    /// The branch is where it was before the landing.
+    Restore,
+    /// A commit reverts the landing, because a remote repository has it.
+    RevertOfPushed,
+    /// A commit reverts the landing, because the branch has later commits.
+    RevertBelowOthers,
+}
+
 /// A completed task, as its commit in the history describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LandedTask {
@@ -110,6 +175,9 @@ pub struct Landing {
     /// New commits on the branch.
     #[serde(default)]
     pub commits_count: u64,
+    /// The commit that the branch was at before. Absent in journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<CommitId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::{
     ffi::OsString,
     io::{self, Write},
     path::Path,
-    process::Stdio,
+    process::{Child, Stdio},
 };
 
 /// Runs `argv` in `cwd` with our standard streams, and with our environment plus `env`.
@@ -30,9 +30,33 @@ pub fn run_fed(
 ) -> io::Result<Option<i32>> {
     let env = environment::trusted(env);
     let mut child = command::command(argv, cwd, &env)?.stdin(Stdio::piped()).spawn()?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // The program may end before it has read everything.
-        pipe.write_all(input).ok();
-    }
+    feed(&mut child, input)?;
     Ok(child.wait()?.code())
+}
+
+/// Runs `argv` in `cwd` with this input, and returns its exit code and its output.
+///
+/// Everything else is as for `run_attached`: the program may use the terminal to ask for a
+/// passphrase.
+pub fn run_in_terminal(
+    argv: &[OsString],
+    cwd: &Path,
+    env: Vec<(OsString, OsString)>,
+    input: &[u8],
+) -> io::Result<(Option<i32>, Vec<u8>)> {
+    let env = environment::trusted(env);
+    let mut command = command::command(argv, cwd, &env)?;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let fed = feed(&mut child, input);
+    let output = child.wait_with_output()?;
+    fed?;
+    Ok((output.status.code(), output.stdout))
+}
+
+/// Writes the input. A program that ends early need not read everything.
+fn feed(child: &mut Child, input: &[u8]) -> io::Result<()> {
+    let mut stdin = child.stdin.take().expect("its input is a pipe");
+    stdin.write_all(input).or_else(|error| {
+        if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+    })
 }

@@ -41,7 +41,7 @@ mod parts;
 #[cfg(test)]
 mod foreign;
 
-pub use attached::{run_attached, run_fed};
+pub use attached::{run_attached, run_fed, run_in_terminal};
 pub use beneath::{Beneath, BeneathError};
 pub use bridge::{BridgeSpec, proxy_environment, start_bridge};
 pub use cancel::Cancel;

@@ -183,6 +183,7 @@ fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
         | Effect::Land { .. }
+        | Effect::UndoLanding { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. }) => panic!("unexpected effect: {other:?}"),

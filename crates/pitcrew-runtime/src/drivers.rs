@@ -224,7 +224,8 @@ async fn work(
         | Effect::SaveWork { .. }
         | Effect::Verify { .. }
         | Effect::Integrate { .. }
-        | Effect::Land { .. }) => vault.carry_out(effect, cancel).await,
+        | Effect::Land { .. }
+        | Effect::UndoLanding { .. }) => vault.carry_out(effect, cancel).await,
     }
 }
 

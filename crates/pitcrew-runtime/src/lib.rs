@@ -21,6 +21,7 @@ mod drivers;
 mod confinement;
 mod boot;
 mod orchestrator;
+mod merges;
 mod inspect;
 mod family;
 mod query;

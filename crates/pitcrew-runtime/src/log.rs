@@ -82,6 +82,7 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
 }
 
 /// The component that an event belongs to.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn part(event: &Event) -> String {
     match event {
         Event::AttemptOpened { .. } | Event::TaskDeployed { .. } | Event::TaskHeld { .. } => {
@@ -150,6 +151,7 @@ fn part(event: &Event) -> String {
         | Event::RequestMoved { .. }
         | Event::LandingMoved { .. }
         | Event::LandingPlanned { .. }
+        | Event::MergedByHand { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. } => "Orchestrator".into(),
     }

@@ -10,6 +10,7 @@ use crate::{
         WorkerSockets, watch_egress,
     },
     log::Log,
+    merges::MergeWatch,
     network::Lookup,
     parsers::Parsers,
     published::Published,
@@ -90,6 +91,7 @@ pub struct Orchestrator {
     sockets: WorkerSockets,
     /// Ends the tasks that only observe.
     pub(crate) looks: Cancel,
+    pub(crate) merges: MergeWatch,
     engine: Mutex<Option<Engine>>,
 }
 
@@ -196,9 +198,9 @@ impl Orchestrator {
         let egress = tokio::spawn(watch_egress(handle.clone(), setup.dirs.clone()));
         let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress };
         let engine = Mutex::new(Some(engine));
-        let looks = Cancel::default();
+        let (looks, merges) = (Cancel::default(), MergeWatch::default());
         let dirs = setup.dirs;
-        Ok(Self { handle, vault, policy, reader, dirs, http, sockets, looks, engine })
+        Ok(Self { handle, vault, policy, reader, dirs, http, sockets, looks, merges, engine })
     }
 
     pub fn handle(&self) -> &Handle {
@@ -297,6 +299,7 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
             agents_max: setup.settings.max_agents,
             agents_live_max: setup.settings.max_live_agents,
             history: setup.settings.history,
+            sign: setup.settings.sign,
         },
         Command::ApplyMatrix { matrix: setup.matrix.clone() },
         Command::ApplyQueryLimits { limits: setup.settings.queries },

@@ -12,7 +12,7 @@ use crate::{
 };
 use pitcrew_kernel::{State, evolve};
 use pitcrew_model::{
-    Actor, Command, Effect, EffectId, Entry, History, InputBody, Seq, Signal, Timestamp, WorkerId,
+    Actor, Command, Effect, EffectId, Entry, InputBody, Seq, Signal, Timestamp, WorkerId,
 };
 use pitcrew_store::Journal;
 use pitcrew_writer::{LOST, Order, Reissue, Subject, Writer, over};
@@ -190,7 +190,8 @@ impl World {
             agents_max = 1 + dice.small(4);
             agents_live_max = agents_max + dice.small(4);
         }
-        Command::ApplySettings { agents_max, agents_live_max, history: History::default() }
+        let (history, sign) = Default::default();
+        Command::ApplySettings { agents_max, agents_live_max, history, sign }
     }
 
     /// A new process reads the clock, which may have jumped.

@@ -78,10 +78,13 @@ impl World {
             Effect::Integrate { attempt, plan, onto, merged } => {
                 self.integrate((*plan, *attempt), onto, merged, dice, fails)
             }
-            Effect::Land { plan, head, .. } => {
+            Effect::Land { plan, head, signed, .. } => {
                 // Few schedules reach a landing, so these get conflicts often.
                 let fails = mood == Mood::Any && dice.one_in(2);
-                self.land(*plan, head, dice, mood, fails)
+                self.land((*plan, head), signed.as_ref(), dice, mood, fails)
+            }
+            Effect::UndoLanding { plan, landed, signed, .. } => {
+                self.undo_landing(*plan, landed, signed.as_ref(), fails)
             }
             Effect::Snapshot { attempt, last, .. } => {
                 self.snapshot(*attempt, last.as_ref(), dice, fails)

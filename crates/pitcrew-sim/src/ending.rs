@@ -3,8 +3,8 @@
 use crate::{broken::hold, dice::Dice, drivers::Mood, world::World};
 use pitcrew_kernel::next_due;
 use pitcrew_model::{
-    Actor, Approval, Command, EffectId, GrantScope, InputBody, LandingStatus, PlanId, PlanStatus,
-    RequestKind, RequestStatus, TaskStatus, Verdict,
+    Actor, Approval, Command, CommitId, EffectId, GrantScope, Hooks, InputBody, LandingStatus,
+    PlanId, PlanStatus, RequestKind, RequestStatus, TaskStatus, Verdict,
 };
 use pitcrew_store::Journal;
 
@@ -70,17 +70,11 @@ fn settle_down(world: &mut World) {
 fn land_and_tidy(world: &mut World) {
     let plans: Vec<PlanId> = world.state().plans.iter().map(|it| it.id).collect();
     for plan in &plans {
-        order(
-            world,
-            Command::LandPlan {
-                plan: *plan,
-                approval: Approval::Given,
-                history: None,
-                message: None,
-            },
-        );
+        order(world, land(*plan, None));
         order(world, Command::AbandonPlan { plan: *plan });
     }
+    settle_down(world);
+    sign(world, &plans);
     order(world, Command::CollectGarbage);
     settle_down(world);
     for plan in plans.iter().map(|it| &world.state().plans[*it]) {
@@ -88,6 +82,21 @@ fn land_and_tidy(world: &mut World) {
         if landable && plan.completed_count > 0 && !plan.is_answer() {
             let cleaned = plan.landing == LandingStatus::Cleaned;
             hold!(cleaned, "what is done can be landed", "{} is {}", plan.id, plan.landing);
+        }
+    }
+}
+
+fn land(plan: PlanId, signed: Option<CommitId>) -> Command {
+    let (approval, hooks) = (Approval::Given, Hooks::Run);
+    Command::LandPlan { plan, approval, history: None, message: None, hooks, signed }
+}
+
+/// A person signs what waits for that.
+fn sign(world: &mut World, plans: &[PlanId]) {
+    for plan in plans {
+        if world.state().plans[*plan].landing == LandingStatus::Signing {
+            let signed = world.git.plans[plan].to_sign.clone();
+            order(world, land(*plan, signed));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A simple git: the effects of the drivers on the vault, the checkouts and the user's branch.
 
 use crate::broken::hold;
-use pitcrew_model::{AttemptId, CommitId, PlanBase, PlanId, TaskId};
+use pitcrew_model::{AttemptId, CommitId, PlanBase, PlanId, TaskId, Unsigned};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Branch {
     pub integrated: BTreeSet<TaskId>,
     /// The landed head, and its merge in the user's branch.
     pub landed: Option<(CommitId, CommitId)>,
+    /// The merge that waits for a signature, or has one.
+    pub to_sign: Option<CommitId>,
 }
 
 #[derive(Debug)]
@@ -61,8 +63,13 @@ impl Git {
             dirty_count: 0,
             notes: Vec::new(),
         };
-        let branch =
-            Branch { base: base.clone(), head: start, integrated: BTreeSet::new(), landed: None };
+        let branch = Branch {
+            base: base.clone(),
+            head: start,
+            integrated: BTreeSet::new(),
+            landed: None,
+            to_sign: None,
+        };
         self.plans.insert(plan, branch);
         base
     }
@@ -166,6 +173,25 @@ impl Git {
         let landed = Some((head.clone(), merge.clone()));
         self.plans.get_mut(&plan).expect("the plan was prepared").landed = landed;
         merge
+    }
+
+    /// Prepares commits, and returns them if the signature is missing.
+    pub fn must_be_signed(&mut self, plan: PlanId, signed: Option<&CommitId>) -> Option<Unsigned> {
+        let waits = self.plans[&plan].to_sign.clone();
+        if waits.is_some() && waits.as_ref() == signed {
+            return None;
+        }
+        let commit = waits.unwrap_or_else(|| self.commit("unsigned"));
+        self.plans.get_mut(&plan).expect("the plan was prepared").to_sign = Some(commit.clone());
+        Some(Unsigned { commit, below: Vec::new(), commits_count: 1 })
+    }
+
+    /// Removes a landing from the branch. A repetition has the same result.
+    pub fn undo_landing(&mut self, plan: PlanId, landed: &CommitId) {
+        let branch = self.plans.get_mut(&plan).expect("the plan was prepared");
+        let is_last = branch.landed.as_ref().is_none_or(|it| it.1 == *landed);
+        hold!(is_last, "what is undone is the last landing", "{plan}: {landed}");
+        branch.landed = None;
     }
 
     /// Returns whether the checkout can be removed without a loss.

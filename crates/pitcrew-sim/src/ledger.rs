@@ -312,6 +312,7 @@ impl Ledger {
             | Event::InterruptAsked { .. }
             | Event::ActivityNoted { .. }
             | Event::LandingPlanned { .. }
+            | Event::MergedByHand { .. }
             | Event::Abandoned { .. } => {}
         }
     }

@@ -1,17 +1,25 @@
 //! People: they are late, repeat and contradict themselves, and change their minds.
 
-use crate::{counters::Fault, dice::Dice, schedule::Theme, words::any_subtask, world::World};
+use crate::{
+    counters::Fault, dice::Dice, git::Git, schedule::Theme, words::any_subtask, world::World,
+};
 use pitcrew_kernel::{Plan, Task};
 use pitcrew_model::{
-    Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CreatePlan, Deploy, Effort,
-    Freshness, GrantId, GrantScope, History, HouseRules, InputBody, Matrix, MessageId, Origin,
-    Overlap, Party, PlanHead, PlanId, PlanSpec, PlanStatus, Priority, RepoPath, RequestId,
-    RequestKind, RequestStatus, Rule, Sandbox, TaskId, TaskSpec, TaskStatus, TaskWork, Tier,
-    Verdict, WorkerId,
+    Action, Actor, AgentRef, Approval, BACKEND_COMMAND, Caps, Command, CommitId, CreatePlan,
+    Deploy, Effort, Freshness, GrantId, GrantScope, History, Hooks, HouseRules, InputBody,
+    LandingStatus, Matrix, MessageId, Origin, Overlap, Party, PlanHead, PlanId, PlanSpec,
+    PlanStatus, Priority, RepoPath, RequestId, RequestKind, RequestStatus, Rule, Sandbox, Signal,
+    TaskId, TaskSpec, TaskStatus, TaskWork, Tier, Verdict, WorkerId,
 };
 
 impl World {
     pub fn person(&mut self, dice: &mut Dice) {
+        if dice.one_in(8)
+            && let Some(merged) = self.merge_by_hand(dice)
+        {
+            self.counters.count(Fault::MergedByHand);
+            return self.signal(merged);
+        }
         let command = match &self.last_command {
             Some(last) if dice.one_in(12) => self.once_more(last.clone(), dice),
             _ if dice.one_in(3) => self.any_command(dice),
@@ -28,6 +36,14 @@ impl World {
         let by_client = is_clients || is_added && dice.one_in(2);
         let actor = if by_client { Actor::Client } else { Actor::Person };
         self.say(actor, InputBody::Command(command));
+    }
+
+    /// Merges a result that is on a separate branch. The report about it may come late.
+    fn merge_by_hand(&self, dice: &mut Dice) -> Option<Signal> {
+        let is_side = |it: &&Plan| it.landing == LandingStatus::SideBranch || dice.one_in(8);
+        let plan = self.state().plans.iter().filter(is_side).find(|it| it.landed.is_some())?;
+        let landed = plan.landed.as_ref()?.commit.clone();
+        Some(Signal::MergedByHand { plan: plan.id, branch: "main".into(), landed })
     }
 
     pub fn hand_in_plan(&mut self, dice: &mut Dice, tasks_max: u8) {
@@ -76,7 +92,8 @@ impl World {
         let freshness = Freshness::Continue;
         wanted.extend(held.map(|it| Command::RetryTasks { tasks: vec![it], freshness }));
         wanted.extend(self.state().tasks.iter().filter_map(|it| wanted_of_task(it, dice)));
-        wanted.extend(self.state().plans.iter().filter_map(|it| wanted_of_plan(it, dice)));
+        wanted
+            .extend(self.state().plans.iter().filter_map(|it| wanted_of_plan(it, &self.git, dice)));
         wanted
     }
 
@@ -111,7 +128,13 @@ impl World {
             35 => Command::AbandonPlan { plan },
             36 | 37 => {
                 let history = (plan.0 % 2 == 0).then_some(History::Squash);
-                Command::LandPlan { plan, approval, history, message: None }
+                let signed = self.some_signature(plan, dice);
+                let (message, hooks) = (None, Hooks::Run);
+                Command::LandPlan { plan, approval, history, message, hooks, signed }
+            }
+            38 if dice.one_in(3) => {
+                let signed = self.some_signature(plan, dice);
+                Command::UndoLanding { plan, signed }
             }
             38 if dice.one_in(2) => Command::CollectGarbage,
             38 => {
@@ -167,6 +190,12 @@ impl World {
         }
     }
 
+    /// Returns what waits for a signature, mostly.
+    fn some_signature(&self, plan: PlanId, dice: &mut Dice) -> Option<CommitId> {
+        let waits = self.git.plans.get(&plan).and_then(|it| it.to_sign.clone());
+        waits.filter(|_| !dice.one_in(4))
+    }
+
     fn count_command(&mut self, command: &Command) {
         if let Command::DecideRequest { request, .. } | Command::AnswerQuestion { request, .. } =
             command
@@ -184,6 +213,7 @@ impl World {
             Command::AcceptTask { .. } => Fault::Accepted,
             Command::AbandonTask { .. } | Command::AbandonPlan { .. } => Fault::Abandoned,
             Command::LandPlan { .. } => Fault::Landed,
+            Command::UndoLanding { .. } => Fault::UndoAsked,
             Command::SetAgentsMax { .. } => Fault::Limited,
             Command::RestoreTask { .. } => Fault::Restored,
             Command::SendMessage { key: Some(key), .. } if self.is_sent(key) => Fault::MessageTwice,
@@ -307,14 +337,19 @@ fn wanted_of_task(task: &Task, dice: &mut Dice) -> Option<Command> {
     }
 }
 
-fn wanted_of_plan(plan: &Plan, dice: &mut Dice) -> Option<Command> {
+fn wanted_of_plan(plan: &Plan, git: &Git, dice: &mut Dice) -> Option<Command> {
     let id = plan.id;
     match plan.status {
         PlanStatus::Paused => Some(Command::ResumePlan { plan: id }),
         PlanStatus::Active => dice.one_in(2).then_some(Command::PausePlan { plan: id }),
         PlanStatus::Completed | PlanStatus::Partial if plan.completed_count > 0 => {
             let approval = if dice.one_in(3) { Approval::Ask } else { Approval::Given };
-            Some(Command::LandPlan { plan: id, approval, history: None, message: None })
+            let (history, message, hooks) = (None, None, Hooks::Run);
+            let signed = git.plans.get(&id).and_then(|it| it.to_sign.clone());
+            if plan.landing.may_become(LandingStatus::Undoing) {
+                return Some(Command::UndoLanding { plan: id, signed });
+            }
+            Some(Command::LandPlan { plan: id, approval, history, message, hooks, signed })
         }
         PlanStatus::Draft
         | PlanStatus::Clarifying

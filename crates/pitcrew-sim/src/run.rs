@@ -13,9 +13,7 @@ use crate::{
     world::World,
 };
 use pitcrew_kernel::next_due;
-use pitcrew_model::{
-    Actor, Command, EffectId, History, InputBody, QueryLimits, Signal, TaskStatus,
-};
+use pitcrew_model::{Actor, Command, EffectId, InputBody, QueryLimits, Signal, TaskStatus};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
@@ -119,8 +117,9 @@ fn set_limits(world: &mut World, seed: u64) {
     let agents_max = if world.theme == Theme::Anything { 1 } else { 2 } + dice.small(3);
     let agents_live_max = agents_max + dice.small(4);
     world.is_dry = dice.one_in(16);
-    let limits =
-        Command::ApplySettings { agents_max, agents_live_max, history: History::default() };
+    world.signs = dice.one_in(3);
+    let (history, sign) = Default::default();
+    let limits = Command::ApplySettings { agents_max, agents_live_max, history, sign };
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     let matrix = people::some_matrix(&mut dice);
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));

@@ -39,6 +39,9 @@ fn heard(signal: &Signal) -> String {
             format!("{worker} needs {symbol}, nonce {nonce}")
         }
         Signal::EgressDecided(it) => format!("{}, byte {}: {it}", it.whose, it.offset),
+        Signal::MergedByHand { plan, branch, landed } => {
+            format!("{branch} contains {landed} of {plan}")
+        }
         Signal::AgentConfined { worker, confined } => {
             format!("{worker} is confined by {}", confined.tier)
         }

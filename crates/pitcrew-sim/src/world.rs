@@ -53,6 +53,8 @@ pub struct World {
     pub faults_one_in: u64,
     /// All providers are at a limit, forever.
     pub is_dry: bool,
+    /// The commits of the repository are signed by a person.
+    pub signs: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +95,7 @@ impl World {
             theme,
             faults_one_in,
             is_dry: false,
+            signs: false,
         }
     }
 
@@ -223,6 +226,12 @@ impl World {
         if let Command::LandPlan { approval, .. } = command {
             self.check_landing(said.actor, *approval, entries);
         }
+        let undoes =
+            |it: &Entry| matches!(it.event, Event::LandingMoved { to: LandingStatus::Undoing, .. });
+        let is_persons =
+            matches!(command, Command::UndoLanding { .. }) && said.actor == Actor::Person;
+        let early = !is_persons && entries.iter().any(undoes);
+        hold!(!early, "only a person undoes a landing", "after {}", self.ledger.seq);
         if let Command::CreatePlan(it) = command {
             self.tasks_accepted += it.spec.tasks.len();
             let opened = entries.iter().any(|it| matches!(it.event, Event::PlanOpened { .. }));
@@ -239,8 +248,12 @@ impl World {
 
     /// Checks that a person approved the landing. A retried landing was approved before.
     fn check_landing(&self, actor: Actor, approval: Approval, entries: &[Entry]) {
-        let agreed_before =
-            |it: LandingStatus| matches!(it, LandingStatus::Conflict | LandingStatus::SideBranch);
+        let agreed_before = |it: LandingStatus| {
+            matches!(
+                it,
+                LandingStatus::Conflict | LandingStatus::SideBranch | LandingStatus::Signing
+            )
+        };
         let merges = |it: &Entry| matches!(it.event, Event::LandingMoved { from, to: LandingStatus::Merging, .. } if !agreed_before(from));
         let asks = self.ledger.matrix.rule(&Action::BranchMerge) == Rule::AskUser;
         let agreed = approval == Approval::Given && actor == Actor::Person || !asks;

@@ -17,6 +17,7 @@ pub enum Subject {
     Preparing(PlanId),
     CheckingBase(PlanId),
     Landing(PlanId),
+    UndoingLanding(PlanId),
     Removing(AttemptId),
     Snapshotting(AttemptId),
     Restoring(TaskId, u32),
@@ -43,6 +44,7 @@ impl Subject {
             Effect::PreparePlan { plan, .. } => Self::Preparing(*plan),
             Effect::CheckBase { plan, .. } => Self::CheckingBase(*plan),
             Effect::Land { plan, .. } => Self::Landing(*plan),
+            Effect::UndoLanding { plan, .. } => Self::UndoingLanding(*plan),
             Effect::RemoveCheckout { attempt, .. } => Self::Removing(*attempt),
             Effect::Snapshot { attempt, .. } => Self::Snapshotting(*attempt),
             Effect::Restore { task, number, .. } => Self::Restoring(*task, *number),
@@ -75,6 +77,7 @@ impl Subject {
             | Self::Snapshotting(attempt)
             | Self::Consulting(attempt, _) => Some(Scope::Attempt(attempt)),
             Self::Landing(_)
+            | Self::UndoingLanding(_)
             | Self::Removing(_)
             | Self::Restoring(..)
             | Self::Dropping(_)
@@ -94,6 +97,7 @@ impl Subject {
             Self::Working(attempt) | Self::Keeping(attempt) => Some(EgressOf::Attempt(attempt)),
             Self::CheckingBase(plan) | Self::Landing(plan) => Some(EgressOf::Plan(plan)),
             Self::Preparing(_)
+            | Self::UndoingLanding(_)
             | Self::Removing(_)
             | Self::Snapshotting(_)
             | Self::Restoring(..)
@@ -131,6 +135,7 @@ impl Subject {
             }
             Self::Preparing(_)
             | Self::Landing(_)
+            | Self::UndoingLanding(_)
             | Self::Removing(_)
             | Self::Snapshotting(_)
             | Self::Restoring(..)
@@ -147,6 +152,7 @@ impl Subject {
         match self {
             Self::Preparing(plan) => EffectResult::PlanNotPrepared { plan, failure },
             Self::Landing(plan) => EffectResult::NotLanded { plan, failure },
+            Self::UndoingLanding(plan) => EffectResult::LandingNotUndone { plan, failure },
             Self::Removing(attempt) => {
                 EffectResult::CheckoutKept { attempt, reason: failure.to_string() }
             }

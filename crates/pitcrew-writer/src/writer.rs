@@ -116,8 +116,8 @@ impl<J: Journal> Writer<J> {
 }
 
 /// Returns whether an input has to be retried when the journal has no room. Drivers report only
-/// once. People get an error, ticks repeat, activity notes are not worth keeping, and the end of a
-/// turn repeats its usage.
+/// once. People get an error, ticks repeat, activity notes are not worth keeping, the end of a turn
+/// repeats its usage, and a merged branch is found again.
 pub fn must_retry(body: &InputBody) -> bool {
     match body {
         InputBody::Signal(
@@ -130,7 +130,9 @@ pub fn must_retry(body: &InputBody) -> bool {
             | Signal::EgressDecided(_)
             | Signal::AgentConfined { .. },
         ) => true,
-        InputBody::Signal(Signal::Activity { .. } | Signal::UsageReported { .. })
+        InputBody::Signal(
+            Signal::Activity { .. } | Signal::UsageReported { .. } | Signal::MergedByHand { .. },
+        )
         | InputBody::Command(_)
         | InputBody::Tick => false,
     }

@@ -18,6 +18,7 @@ pub struct Person {
     state: InputState,
     /// The line in progress, while we show it instead of the terminal.
     editor: Option<LineEditor>,
+    lines_max: usize,
 }
 
 /// The state of standard input.
@@ -56,7 +57,18 @@ impl Person {
         let interrupts = listen_for(SignalKind::interrupt())?;
         let continues = listen_for(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
         tokio::spawn(exit_on_second_interrupt(listen_for(SignalKind::interrupt())?));
-        Ok(Self { interrupts, continues, state: InputState::Untouched, editor: None })
+        Ok(Self {
+            interrupts,
+            continues,
+            state: InputState::Untouched,
+            editor: None,
+            lines_max: usize::MAX,
+        })
+    }
+
+    /// Reads at most one line, and leaves the terminal to the programs that are started afterwards.
+    pub fn listen_once() -> Result<Self, Report> {
+        Ok(Self { lines_max: 1, ..Self::listen()? })
     }
 
     /// Asks a question. Earlier input is discarded.
@@ -89,7 +101,7 @@ impl Person {
 
     fn expect_line(&mut self) {
         match &mut self.state {
-            InputState::Untouched => self.state = InputState::Open(read_input()),
+            InputState::Untouched => self.state = InputState::Open(read_input(self.lines_max)),
             InputState::Open(lines) => while lines.try_recv().is_ok() {},
             InputState::Closed { asked } => *asked = true,
         }
@@ -184,18 +196,22 @@ pub fn is_yes(answer: &str) -> bool {
 
 /// Sends a line at a time, or a key at a time while a line is edited.
 ///
-/// The thread ends with the process, because a blocking read from a terminal cannot be interrupted.
-fn read_input() -> mpsc::UnboundedReceiver<Vec<u8>> {
+/// The thread ends after `lines_max` lines or with the process, because a blocking read from a
+/// terminal cannot be interrupted.
+fn read_input(lines_max: usize) -> mpsc::UnboundedReceiver<Vec<u8>> {
     let (sender, input) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
-        loop {
+        let mut lines_left = lines_max;
+        while lines_left > 0 {
             let typed = match stdin.fill_buf() {
                 Ok(typed) => typed.to_vec(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => return,
             };
             stdin.consume(typed.len());
+            let lines_count = typed.iter().filter(|it| **it == b'\n').count();
+            lines_left = lines_left.saturating_sub(lines_count);
             if typed.is_empty() || sender.send(typed).is_err() {
                 return;
             }

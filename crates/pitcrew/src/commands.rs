@@ -24,6 +24,8 @@ mod resume;
 mod cancel;
 mod abandon;
 mod land;
+mod sign;
+mod undo;
 mod restore;
 mod gc;
 mod serve;
@@ -131,6 +133,7 @@ fn run(command: Commands, output: Output) -> CommandResult {
         Commands::Cancel(args) => block_on(cancel::run(args, output)),
         Commands::Abandon(args) => block_on(abandon::run(args, output)),
         Commands::Land(args) => block_on(land::run(args, output)),
+        Commands::Undo(args) => block_on(undo::run(args.command, output)),
         Commands::Restore(args) => block_on(restore::run(args, output)),
         Commands::Gc(args) => block_on(gc::run(args, output)),
         Commands::Serve(args) => serve::run(&args),

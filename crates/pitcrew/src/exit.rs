@@ -32,7 +32,7 @@ exits! {
     PlanFailed = 5, "the plan ended without a completed task, or was cancelled";
     Refused = 6, "refused in the current state; nothing was changed";
     Unreachable = 7, "the orchestrator cannot be started or reached";
-    NotLanded = 8, "the plan could not be landed: a conflict, or checks failed on the result";
+    NotLanded = 8, "the plan could not be landed: a conflict, or checks failed on the result; or its landing could not be undone";
     AgentNotReady = 9, "an agent is not installed, not logged in, or does not answer";
     OnSideBranch = 10, "the result is on a branch of its own: the base branch could not be moved";
     Interrupted = 130, "interrupted by Ctrl-C";

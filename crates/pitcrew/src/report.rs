@@ -150,6 +150,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NotResumable { .. }
         | Rejection::NotLandable { .. }
         | Rejection::NothingToLand { .. }
+        | Rejection::LandingNotRecorded { .. }
         | Rejection::LandingUnderWay { .. }
         | Rejection::RequestClosed { .. }
         | Rejection::IsQuestion { .. }

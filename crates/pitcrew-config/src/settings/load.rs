@@ -187,7 +187,7 @@ impl Merge {
         prices::merge(draft.prices, &mut settings.prices, origins);
         network::merge(trust, draft.network, settings, origins);
         sandbox::merge(&mut settings.sandbox, trust, draft.sandbox, origins);
-        landing::merge(&mut settings.history, draft.landing, origins);
+        landing::merge(settings, draft.landing, trust, origins);
         let mut limit =
             |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
                 let Some(found) = found else { return };

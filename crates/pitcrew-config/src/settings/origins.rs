@@ -108,7 +108,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
         rows.push((format!("backends.{name}"), format!("command = {:?}", backend.command)));
     }
     rows.extend(settings.sandbox.shown());
-    rows.extend(landing::shown(settings.history));
+    rows.extend(landing::shown(settings));
     rows
 }
 

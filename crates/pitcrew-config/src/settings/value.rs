@@ -7,7 +7,8 @@ use crate::{
     plan::PlanDefaults,
 };
 use pitcrew_model::{
-    AgentRef, BACKEND_BUILTIN, Caps, History, HostPattern, QueryLimits, Reads, RepoPath, limits,
+    AgentRef, BACKEND_BUILTIN, Caps, History, HostPattern, QueryLimits, Reads, RepoPath, Sign,
+    limits,
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -73,6 +74,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// How landed work enters the history of the branch.
     pub history: History,
+    /// Who signs landed commits, if the git settings require signatures.
+    pub sign: Sign,
 }
 
 impl Default for Settings {
@@ -96,6 +99,7 @@ impl Default for Settings {
             forward: Vec::new(),
             sandbox: SandboxSettings::default(),
             history: History::default(),
+            sign: Sign::default(),
         }
     }
 }

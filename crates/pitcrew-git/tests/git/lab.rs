@@ -2,11 +2,11 @@
 
 use pitcrew_git::{
     AttemptName, Checkout, CheckoutKind, CollectWork, Git, LandPlan, Layout, PrepareCheckout,
-    PreparePlan, Repository, SaveWork, Vault, Verify,
+    PreparePlan, Repository, SaveWork, Stopped, Vault, Verify,
 };
 use pitcrew_model::{
-    AttemptId, CommitId, Failure, History, LandedTask, PlanBase, PlanId, RefusalKind, RepoPath,
-    TaskId, Work, Zone,
+    AttemptId, CommitId, Failure, History, Hooks, LandedTask, PlanBase, PlanId, RefusalKind,
+    RepoPath, Sign, TaskId, Work, Zone,
 };
 use pitcrew_process::{Cancel, Finished, Policy, Run, Tier, roots, run_trusted};
 use std::{
@@ -252,9 +252,22 @@ pub fn land_order(base: &PlanBase, head: &CommitId) -> LandPlan {
         checks: Vec::new(),
         history: History::Merge,
         message: None,
+        hooks: Hooks::Run,
+        sign: Sign::Terminal,
+        signed: None,
         tasks: Vec::new(),
     }
 }
+
+/// Why nothing was landed.
+#[track_caller]
+pub fn failed<T: std::fmt::Debug>(result: Result<T, Stopped>) -> Failure {
+    match result.expect_err("nothing was landed") {
+        Stopped::Failed(failure) => failure,
+        Stopped::Unsigned(unsigned) => panic!("a signature is missing: {unsigned:?}"),
+    }
+}
+
 /// The order to land tasks that were integrated as these heads, in this sequence.
 pub fn land_tasks(base: &PlanBase, heads: &[&CommitId]) -> LandPlan {
     let mut onto = &base.start;

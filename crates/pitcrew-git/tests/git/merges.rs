@@ -1,6 +1,6 @@
 //! Merges use only Pitcrew's settings, and their results are judged like an agent's work.
 
-use crate::lab::{Lab, PLAN, attempt, land_order, verify_order, write, zone};
+use crate::lab::{Lab, PLAN, attempt, failed, land_order, verify_order, write, zone};
 use pitcrew_git::{PullWork, Vault, Verify};
 use pitcrew_model::{AttemptId, CommitId, Failure, RefusalKind, Zone};
 use std::{fs, os::unix::fs::symlink, path::Path};
@@ -146,7 +146,8 @@ fn merge_that_moves_a_link_out_of_the_tree_is_refused() {
     let before = lab.rev("main");
     move_link(&lab.user);
     let moved = lab.commit("moved");
-    assert_leaves(vault.land(&land_order(&base, &two), &lab.policy, &lab.cancel));
+    let landed = vault.land(&land_order(&base, &two), &lab.policy, &lab.cancel);
+    assert_leaves::<()>(Err(failed(landed)));
     assert_eq!((lab.rev("main"), before == moved), (moved, false), "the branch stays");
 }
 

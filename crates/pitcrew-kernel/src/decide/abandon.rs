@@ -35,7 +35,7 @@ pub fn plan(state: &State, actor: Actor, plan: PlanId) -> Result<Vec<Event>, Rej
 /// Only a plan whose landing is open is changed.
 fn give_up_landing(plan: &Plan, state: &State, actor: Actor) -> Result<Vec<Event>, Rejection> {
     let (id, from, to) = (plan.id, plan.landing, LandingStatus::Abandoned);
-    if from == LandingStatus::Merging {
+    if matches!(from, LandingStatus::Merging | LandingStatus::Undoing) {
         return Err(Rejection::LandingUnderWay { plan: id, status: from });
     }
     let waits = plan.status.has_ended() && plan.status != PlanStatus::Cancelled;

@@ -42,6 +42,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::AbandonPlan { .. }
         | Command::RestoreTask { .. }
         | Command::LandPlan { .. }
+        | Command::UndoLanding { .. }
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
@@ -103,6 +104,7 @@ fn client(command: &Command) -> bool {
         | Command::AbandonPlan { .. }
         | Command::RestoreTask { .. }
         | Command::LandPlan { .. }
+        | Command::UndoLanding { .. }
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }

@@ -11,8 +11,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Actor, AttemptId, Claim, EffectId, EffectResult, Event, Failure, Input, LandedAt, Landing,
-    LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, TaskStatus, Timestamp,
+    Actor, AttemptId, Claim, CommitId, EffectId, EffectResult, Event, Failure, Input, LandedAt,
+    Landing, LandingStatus, Outcome, PlanId, PlanStatus, Reason, Rejection, TaskStatus, Timestamp,
     TurnCause, WorkerId, WorkerStatus,
 };
 
@@ -58,11 +58,13 @@ pub fn decide(
         EffectResult::Verified { attempt, .. } => events.extend(verified(state, *attempt)),
         EffectResult::Integrated { attempt, .. } => events.extend(integrated(state, *attempt)),
         EffectResult::Landed { plan, landing } => events.extend(landed(state, *plan, landing)),
-        EffectResult::NotLanded { plan, failure } => {
-            let conflict = matches!(failure, Failure::Conflict { .. });
-            let to = if conflict { LandingStatus::Conflict } else { LandingStatus::None };
-            let (from, reason) = (LandingStatus::Merging, failure.to_string());
-            events.push(Event::LandingMoved { plan: *plan, from, to, reason, actor: ACTOR });
+        EffectResult::NotLanded { plan, failure } => events.push(not_landed(state, *plan, failure)),
+        EffectResult::Unsigned { plan, .. } => events.push(unsigned(state, *plan)),
+        EffectResult::LandingUndone { plan, .. } => {
+            events.push(landing_moved(state, *plan, LandingStatus::Undone, String::new()));
+        }
+        EffectResult::LandingNotUndone { plan, failure } => {
+            events.push(landing_moved(state, *plan, LandingStatus::Merged, failure.to_string()));
         }
         EffectResult::WorkPulled { attempt, .. } | EffectResult::WorkNotPulled { attempt, .. } => {
             events.extend(pull_ended(state, effect, *attempt));
@@ -130,17 +132,51 @@ fn is_accepted(state: &State, attempt: &Attempt) -> bool {
     status == TaskStatus::Integrating && attempt.outcome == Some(Outcome::Partial)
 }
 
+fn landing_moved(state: &State, plan: PlanId, to: LandingStatus, reason: String) -> Event {
+    let from = state.plans[plan].landing;
+    Event::LandingMoved { plan, from, to, reason, actor: ACTOR }
+}
+
+fn not_landed(state: &State, plan: PlanId, failure: &Failure) -> Event {
+    let conflict = matches!(failure, Failure::Conflict { .. });
+    let to = if conflict { LandingStatus::Conflict } else { LandingStatus::None };
+    landing_moved(state, plan, to, failure.to_string())
+}
+
+/// A landing waits for its signature. An undo does not: the branch still has the landing.
+fn unsigned(state: &State, plan: PlanId) -> Event {
+    let undoes = state.plans[plan].landing == LandingStatus::Undoing;
+    let to = if undoes { LandingStatus::Merged } else { LandingStatus::Signing };
+    landing_moved(state, plan, to, String::new())
+}
+
 /// The work is in the user's repository, so its checkouts are no longer needed.
 fn landed(state: &State, plan: PlanId, landing: &Landing) -> Vec<Event> {
-    let from = LandingStatus::Merging;
     let (to, reason) = match &landing.at {
         LandedAt::Base { .. } => (LandingStatus::Merged, String::new()),
         LandedAt::Side { reason, .. } => (LandingStatus::SideBranch, reason.clone()),
     };
-    let mut events = vec![Event::LandingMoved { plan, from, to, reason, actor: ACTOR }];
+    let mut events = vec![landing_moved(state, plan, to, reason)];
     let of_plan = removable(state).filter(|it| state.tasks[it.task].plan == plan);
     events.extend(of_plan.map(|it| Event::RemovalAsked { attempt: it.id }));
     events
+}
+
+/// A person has merged the separate branch. A report about an earlier result changes nothing.
+pub fn merged_by_hand(
+    state: &State,
+    plan: PlanId,
+    branch: &str,
+    landed: &CommitId,
+) -> Result<Vec<Event>, Rejection> {
+    let it = state.plan(plan)?;
+    let is_last = it.landed.as_ref().is_some_and(|it| it.commit == *landed);
+    if it.landing != LandingStatus::SideBranch || !is_last {
+        return Ok(Vec::new());
+    }
+    let merged = Event::MergedByHand { plan, branch: branch.into() };
+    let reason = String::from("it was merged by hand");
+    Ok(vec![merged, landing_moved(state, plan, LandingStatus::Merged, reason)])
 }
 
 fn plan_prepared(state: &State, plan: PlanId) -> Option<Event> {

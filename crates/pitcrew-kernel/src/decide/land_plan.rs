@@ -1,10 +1,10 @@
 //! Lands integrated work on the base branch, after the approval of a person.
 
-use crate::State;
+use crate::{State, state::LandingPlan};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Approval, Event, History, LandingStatus, PlanId, Rejection, RequestKind,
-    RequestStatus, Rule,
+    Action, Actor, Approval, Event, LandingStatus, PlanId, Rejection, RequestKind, RequestStatus,
+    Rule,
 };
 
 pub fn decide(
@@ -12,7 +12,7 @@ pub fn decide(
     actor: Actor,
     plan: PlanId,
     approval: Approval,
-    (history, message): (History, Option<String>),
+    how: LandingPlan,
 ) -> Result<Vec<Event>, Rejection> {
     let it = state.plan(plan)?;
     let ended = it.status.has_ended();
@@ -37,8 +37,9 @@ pub fn decide(
     }
     let reason = String::new();
     let mut events = Vec::new();
-    if it.landing_plan != (history, message.clone()) {
-        events.push(Event::LandingPlanned { plan, history, message });
+    if it.landing_plan != how {
+        let LandingPlan { history, message, hooks, signed } = how;
+        events.push(Event::LandingPlanned { plan, history, message, hooks, signed });
     }
     if asks && from.may_become(LandingStatus::Review) {
         let to = LandingStatus::Review;

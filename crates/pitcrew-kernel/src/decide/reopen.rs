@@ -22,7 +22,7 @@ pub fn decide(
     if !it.status.may_become(wanted) {
         return Err(Rejection::PlanTransition { plan, status: it.status, wanted });
     }
-    if it.landing == LandingStatus::Merging {
+    if matches!(it.landing, LandingStatus::Merging | LandingStatus::Undoing) {
         return Err(Rejection::LandingUnderWay { plan, status: it.landing });
     }
     let mut events = Vec::new();

@@ -3,7 +3,7 @@
 use super::{permission, worker};
 use crate::{
     State,
-    state::{BaseCheck, Budget, Egress, Plan},
+    state::{BaseCheck, Budget, Egress, LandingPlan, Plan},
 };
 use alloc::{
     collections::{BTreeSet, VecDeque},
@@ -11,7 +11,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Actor, AttemptId, CommitId, EffectId, GrantTarget, History, LandingStatus, PlanHead, PlanId,
+    Actor, AttemptId, CommitId, EffectId, GrantTarget, LandedAt, LandingStatus, PlanHead, PlanId,
     PlanStatus, Timestamp, TurnCause, WorkerStatus,
 };
 
@@ -43,7 +43,8 @@ pub fn created(
         merge_queue: VecDeque::new(),
         merging: None,
         landing: LandingStatus::None,
-        landing_plan: Default::default(),
+        landing_plan: LandingPlan::default(),
+        landed: None,
         cleaned_at: None,
         request: None,
         removals_count: 0,
@@ -54,14 +55,8 @@ pub fn created(
 }
 
 /// Applies the limits that all plans share.
-pub fn settings_applied(
-    state: &mut State,
-    agents_max: u32,
-    agents_live_max: u32,
-    history: History,
-) {
+pub fn settings_applied(state: &mut State, agents_max: u32, agents_live_max: u32) {
     state.settings = (agents_max, agents_live_max);
-    state.history = history;
     state.agents_live_max = agents_live_max;
 }
 
@@ -111,6 +106,13 @@ pub fn integrate_asked(state: &mut State, attempt: AttemptId, effect: EffectId) 
     let plan = state.tasks[state.attempts[attempt].task].plan;
     state.plans.row(plan).merging = Some(effect);
     state.refresh_plan(plan);
+}
+
+/// The landing is the same, on the base branch now.
+pub fn merged_by_hand(state: &mut State, plan: PlanId, branch: &str) {
+    if let Some(landed) = &mut state.plans.row(plan).landed {
+        landed.at = LandedAt::Base { branch: branch.into() };
+    }
 }
 
 pub fn landing_moved(

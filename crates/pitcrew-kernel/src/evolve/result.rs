@@ -83,12 +83,17 @@ pub fn ended(state: &mut State, effect: EffectId, result: &EffectResult, at: Tim
         EffectResult::OracleAnswered { query, answer } => {
             super::query::consulted(state, *query, answer);
         }
+        EffectResult::Landed { plan, landing } => {
+            state.plans.row(*plan).landed = Some(landing.clone());
+        }
+        EffectResult::LandingUndone { plan, .. } => state.plans.row(*plan).landed = None,
         EffectResult::Restored { .. }
         | EffectResult::NotRestored { .. }
         | EffectResult::AgentReady { .. }
         | EffectResult::TurnInterrupted { .. }
-        | EffectResult::Landed { .. }
-        | EffectResult::NotLanded { .. } => {}
+        | EffectResult::NotLanded { .. }
+        | EffectResult::Unsigned { .. }
+        | EffectResult::LandingNotUndone { .. } => {}
     }
 }
 

@@ -88,6 +88,10 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
             EffectResult::Integrated { attempt: *attempt, head: merged.clone() }
         }
         Effect::Land { plan, .. } => EffectResult::Landed { plan: *plan, landing: landing(id) },
+        Effect::UndoLanding { plan, .. } => {
+            let failure = pitcrew_model::Failure::Interrupted;
+            EffectResult::LandingNotUndone { plan: *plan, failure }
+        }
         Effect::PullWork { attempt, task, base, .. } => {
             let (commit, files) = (base.clone(), Vec::new());
             let work = Work { commit, files_count: 1, insertions: 1, deletions: 0, files };
@@ -111,5 +115,6 @@ fn landing(id: EffectId) -> Landing {
         insertions: 1,
         deletions: 0,
         commits_count: 1,
+        before: None,
     }
 }

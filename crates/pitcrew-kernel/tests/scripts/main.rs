@@ -40,5 +40,6 @@ mod pausing;
 mod cancelling;
 mod joining;
 mod landing;
+mod landing_undo;
 mod prompts;
 mod orders;

@@ -4,13 +4,13 @@ use crate::{
     golden, queries,
     subtasks::{output, subtask_spec},
     values::{
-        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, house_rules, matrix, plan_head, sandbox,
-        sandbox_of_root, task_spec,
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, house_rules, matrix, plan_head,
+        sandbox, sandbox_of_root, task_spec,
     },
 };
 use pitcrew_model::{
     Addressee, Approval, Claim, Command, CreatePlan, Freshness, GrantId, GrantScope, History,
-    HouseRules, NoteKind, Origin, Party, PlanSpec, Priority, Sandbox, Tier, Verdict,
+    Hooks, HouseRules, NoteKind, Origin, Party, PlanSpec, Priority, Sandbox, Sign, Tier, Verdict,
 };
 
 #[expect(clippy::too_many_lines, reason = "a list")]
@@ -40,15 +40,35 @@ fn commands() -> Vec<Command> {
         Command::AbandonPlan { plan: PLAN },
         Command::RestoreTask { task: TASK, number: Some(3) },
         Command::RestoreTask { task: TASK, number: None },
-        Command::LandPlan { plan: PLAN, approval: Approval::Given, history: None, message: None },
+        Command::LandPlan {
+            plan: PLAN,
+            approval: Approval::Given,
+            history: None,
+            message: None,
+            hooks: Hooks::Run,
+            signed: None,
+        },
         Command::LandPlan {
             plan: PLAN,
             approval: Approval::Ask,
             history: Some(History::Squash),
             message: Some("Add limits".into()),
+            hooks: Hooks::Run,
+            signed: None,
         },
+        Command::LandPlan {
+            plan: PLAN,
+            approval: Approval::Given,
+            history: None,
+            message: None,
+            hooks: Hooks::Skip,
+            signed: Some(commit("d")),
+        },
+        Command::UndoLanding { plan: PLAN, signed: None },
+        Command::UndoLanding { plan: PLAN, signed: Some(commit("d")) },
         Command::CollectGarbage,
-        Command::ApplySettings { agents_max: 5, agents_live_max: 20, history: History::default() },
+        settings(Sign::Terminal),
+        settings(Sign::Never),
         Command::SetAgentsMax { count: 5 },
         Command::CompleteTask {
             attempt: ATTEMPT,
@@ -158,6 +178,7 @@ golden!(
         AbandonPlan,
         RestoreTask,
         LandPlan,
+        UndoLanding,
         CollectGarbage,
         ApplySettings,
         SetAgentsMax,
@@ -179,3 +200,8 @@ golden!(
         SpawnStandalone,
     ]
 );
+
+fn settings(sign: Sign) -> Command {
+    let history = History::default();
+    Command::ApplySettings { agents_max: 5, agents_live_max: 20, history, sign }
+}

@@ -5,8 +5,8 @@ use crate::{
     values::{ATTEMPT, PLAN, TASK, WORKER, commit, path, strings, zone},
 };
 use pitcrew_model::{
-    AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, Effect, History, LandedTask,
-    Reads, WorkspaceMode, Zone,
+    AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, CommitId, Effect, History,
+    Hooks, LandedTask, Reads, Sign, WorkspaceMode, Zone,
 };
 
 fn effects() -> Vec<Effect> {
@@ -44,6 +44,9 @@ fn plan_effects() -> Vec<Effect> {
             checks: strings(&["npm test"]),
             history: History::Linear,
             message: Some("Grüner".into()),
+            hooks: Hooks::Run,
+            sign: Sign::Terminal,
+            signed: None,
             tasks: vec![LandedTask {
                 task: TASK,
                 key: "paint".into(),
@@ -53,7 +56,38 @@ fn plan_effects() -> Vec<Effect> {
                 merged: commit("c"),
             }],
         },
+        Effect::Land {
+            plan: PLAN,
+            slug: "green".into(),
+            title: "Grün".into(),
+            branch: None,
+            start: commit("a"),
+            tip: commit("b"),
+            head: commit("c"),
+            setup: Vec::new(),
+            checks: Vec::new(),
+            history: History::Merge,
+            message: None,
+            hooks: Hooks::Skip,
+            sign: Sign::Never,
+            signed: Some(commit("d")),
+            tasks: Vec::new(),
+        },
+        undo_landing(Sign::Terminal, None),
+        undo_landing(Sign::Never, Some(commit("d"))),
     ]
+}
+
+fn undo_landing(sign: Sign, signed: Option<CommitId>) -> Effect {
+    Effect::UndoLanding {
+        plan: PLAN,
+        title: "Grün".into(),
+        branch: "main".into(),
+        landed: commit("c"),
+        before: commit("b"),
+        sign,
+        signed,
+    }
 }
 
 fn with_a_model() -> Vec<Effect> {
@@ -226,6 +260,7 @@ golden!(
         Verify,
         Integrate,
         Land,
+        UndoLanding,
         Restore,
         DropSnapshots,
         TidyVault,

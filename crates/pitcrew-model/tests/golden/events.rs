@@ -11,10 +11,10 @@ use crate::{
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
     EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
-    History, LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind, MessageStatus,
-    Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind, RequestStatus,
-    RuleSource, Seq, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage,
-    WorkerStatus,
+    History, Hooks, LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind,
+    MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind,
+    RequestStatus, RuleSource, Seq, Sign, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp,
+    TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -86,10 +86,15 @@ fn zone_events() -> Vec<Event> {
     ]
 }
 
+fn settings(history: History, sign: Sign) -> Event {
+    Event::SettingsApplied { agents_max: 5, agents_live_max: 20, history, sign }
+}
+
 fn plan_events() -> Vec<Event> {
     vec![
-        Event::SettingsApplied { agents_max: 5, agents_live_max: 20, history: History::Merge },
-        Event::SettingsApplied { agents_max: 5, agents_live_max: 20, history: History::Squash },
+        settings(History::Merge, Sign::Terminal),
+        settings(History::Squash, Sign::Terminal),
+        settings(History::Merge, Sign::Never),
         Event::AgentsMaxSet { count: 5 },
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
@@ -107,7 +112,17 @@ fn plan_events() -> Vec<Event> {
             plan: PLAN,
             history: History::Linear,
             message: Some("Add limits".into()),
+            hooks: Hooks::Run,
+            signed: None,
         },
+        Event::LandingPlanned {
+            plan: PLAN,
+            history: History::Merge,
+            message: None,
+            hooks: Hooks::Skip,
+            signed: Some(commit("d")),
+        },
+        Event::MergedByHand { plan: PLAN, branch: "main".into() },
         Event::LandingMoved {
             plan: PLAN,
             from: LandingStatus::Review,
@@ -458,6 +473,7 @@ golden!(
         ToolAnswered,
         LandingMoved,
         LandingPlanned,
+        MergedByHand,
         Abandoned,
         RemovalAsked,
         RestoreAsked,

@@ -69,6 +69,7 @@ fn failures() -> Vec<Failure> {
             agent: "claude".into(),
             message: "it has no model `small`; its models: big".into(),
         },
+        Failure::Hook { hook: "commit-msg".into(), code: Some(1), output: "no ticket".into() },
     ]
 }
 
@@ -101,5 +102,6 @@ golden!(
         Budget,
         LimitStays,
         ModelMissing,
+        Hook,
     ]
 );

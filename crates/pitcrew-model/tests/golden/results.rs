@@ -6,7 +6,7 @@ use crate::{
 };
 use pitcrew_model::{
     CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, Snapshot,
-    StopReason, Usage, Work,
+    StopReason, Undo, UndoneBy, Unsigned, Usage, Work,
 };
 
 fn results() -> Vec<EffectResult> {
@@ -28,6 +28,14 @@ fn plan_results() -> Vec<EffectResult> {
         insertions: 20,
         deletions: 10,
         commits_count: 4,
+        before: None,
+    };
+    let recorded = Landing { before: Some(commit("b")), ..landing.clone() };
+    let unsigned =
+        Unsigned { commit: commit("c"), below: vec![commit("a"), commit("b")], commits_count: 3 };
+    let undo = |by| {
+        let undo = Undo { branch: "main".into(), commit: commit("d"), by };
+        EffectResult::LandingUndone { plan: PLAN, undo }
     };
     let stopped = CheckResult { code: None, ..check_result() };
     vec![
@@ -36,7 +44,13 @@ fn plan_results() -> Vec<EffectResult> {
         EffectResult::PlanNotPrepared { plan: PLAN, failure: Failure::Interrupted },
         EffectResult::BaseChecked { plan: PLAN, checks: vec![check_result(), stopped] },
         EffectResult::Landed { plan: PLAN, landing },
+        EffectResult::Landed { plan: PLAN, landing: recorded },
         EffectResult::NotLanded { plan: PLAN, failure: Failure::Interrupted },
+        EffectResult::Unsigned { plan: PLAN, unsigned },
+        undo(UndoneBy::Restore),
+        undo(UndoneBy::RevertOfPushed),
+        undo(UndoneBy::RevertBelowOthers),
+        EffectResult::LandingNotUndone { plan: PLAN, failure: Failure::Interrupted },
     ]
 }
 
@@ -141,6 +155,9 @@ golden!(
         Integrated,
         Landed,
         NotLanded,
+        Unsigned,
+        LandingUndone,
+        LandingNotUndone,
         CheckoutRemoved,
         CheckoutKept,
         AttemptFailed,

@@ -95,7 +95,7 @@ fn words_keep_their_form() {
         TaskStatus ["pending","queued","blocked","starting","running","verifying","integrating","completed","partial","failed","cancelled"]
         WorkerStatus ["created","starting","running","waiting_input","waiting_permission","waiting_quota","waiting_subtasks","paused","completed","failed","killed"]
         RequestStatus ["at_user","approved","denied","answered","withdrawn","expired","requested","at_parent","at_orchestrator"]
-        LandingStatus ["none","review","merging","conflict","side_branch","merged","cleaned","abandoned"]
+        LandingStatus ["none","review","merging","conflict","side_branch","merged","cleaned","abandoned","signing","undoing","undone"]
         MessageStatus ["queued","delivered","processed","dead","expired"]
         Priority ["critical","high","normal","low"]
         MessageKind ["status_update","permission_request","question","completion","error","answer","update","query"]

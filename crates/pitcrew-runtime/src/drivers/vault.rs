@@ -11,12 +11,13 @@ use expected::Expected;
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_git::{
     AttemptName, Checkout, CheckoutKind, CollectWork, LandPlan, LendCheckout, PrepareCheckout,
-    PreparePlan, PullWork, Ready, ReadyTrial, Removal, RestoreWork, SaveWork, TakeSnapshot, Vault,
-    Verify,
+    PreparePlan, PullWork, Ready, ReadyTrial, Removal, RestoreWork, SaveWork, Stopped,
+    TakeSnapshot, UndoLanding, Vault, Verify,
 };
 use pitcrew_kernel::State;
 use pitcrew_model::{
-    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, TaskId, Tier, WorkspaceMode, Zone,
+    AttemptId, CheckoutPlace, Effect, EffectResult, Failure, PlanId, TaskId, Tier, WorkspaceMode,
+    Zone,
 };
 use pitcrew_process::{Cancel, Policy};
 use pitcrew_writer::Subject;
@@ -252,6 +253,7 @@ impl VaultDriver {
                 EffectResult::Integrated { attempt, head }
             }
             effect @ Effect::Land { .. } => self.land(effect, cancel)?,
+            effect @ Effect::UndoLanding { .. } => self.undo_landing(effect, cancel)?,
             Effect::RemoveCheckout { attempt, path } => {
                 match vault.remove_checkout(attempt, Path::new(&path), policy, cancel)? {
                     Removal::Removed => EffectResult::CheckoutRemoved { attempt },
@@ -342,6 +344,9 @@ impl VaultDriver {
             checks,
             history,
             message,
+            hooks,
+            sign,
+            signed,
             tasks,
         } = effect
         else {
@@ -359,11 +364,35 @@ impl VaultDriver {
             checks,
             history,
             message,
+            hooks,
+            sign,
+            signed,
             tasks,
         };
         let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
-        let landing = self.vault.land(&order, &policy, cancel)?;
-        Ok(EffectResult::Landed { plan, landing })
+        match self.vault.land(&order, &policy, cancel) {
+            Ok(landing) => Ok(EffectResult::Landed { plan, landing }),
+            Err(stopped) => result_of_stopped(plan, stopped),
+        }
+    }
+
+    fn undo_landing(&self, effect: Effect, cancel: &Cancel) -> Result<EffectResult, Failure> {
+        let Effect::UndoLanding { plan, title, branch, landed, before, sign, signed } = effect
+        else {
+            unreachable!("called for this effect only")
+        };
+        let order = UndoLanding { plan, title, branch, landed, before, sign, signed };
+        match self.vault.undo_landing(&order, cancel) {
+            Ok(undo) => Ok(EffectResult::LandingUndone { plan, undo }),
+            Err(stopped) => result_of_stopped(plan, stopped),
+        }
+    }
+}
+
+fn result_of_stopped(plan: PlanId, stopped: Stopped) -> Result<EffectResult, Failure> {
+    match stopped {
+        Stopped::Unsigned(unsigned) => Ok(EffectResult::Unsigned { plan, unsigned }),
+        Stopped::Failed(failure) => Err(failure),
     }
 }
 

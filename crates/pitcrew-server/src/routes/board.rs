@@ -20,6 +20,7 @@ pub async fn board(
         None if query.all => Scope::All,
         None => Scope::Current,
     };
+    doors.orchestrator.find_merges().await;
     Json(doors.orchestrator.handle().views().board.view(now(), scope))
 }
 

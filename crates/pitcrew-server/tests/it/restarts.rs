@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, task};
 use pitcrew_model::{
-    Approval, Command, Failure, LandingStatus, Outcome, PlanStatus, TaskId, TaskStatus,
+    Approval, Command, Failure, Hooks, LandingStatus, Outcome, PlanStatus, TaskId, TaskStatus,
 };
 use pitcrew_views::BoardView;
 use rustix::process::Signal;
@@ -180,6 +180,8 @@ async fn a_plan_survives_repeated_kills() {
         approval: Approval::Given,
         history: None,
         message: None,
+        hooks: Hooks::Run,
+        signed: None,
     })
     .await;
     lab.until("the landing", |board| {

@@ -2,7 +2,7 @@
 
 use crate::lab::{Lab, task, worker_status};
 use pitcrew_model::{
-    Approval, Command, LandingStatus, PlanStatus, TaskId, TaskStatus, WorkerId, WorkerStatus,
+    Approval, Command, Hooks, LandingStatus, PlanStatus, TaskId, TaskStatus, WorkerId, WorkerStatus,
 };
 use std::fs;
 
@@ -34,7 +34,9 @@ async fn a_plan_completes_and_lands() {
         let task = task(&board, number);
         assert_eq!((task.status, task.attempts.len()), (TaskStatus::Completed, 1), "{task:#?}");
     }
-    let land = Command::LandPlan { plan, approval: Approval::Given, history: None, message: None };
+    let (approval, hooks) = (Approval::Given, Hooks::Run);
+    let land =
+        Command::LandPlan { plan, approval, history: None, message: None, hooks, signed: None };
     lab.command(&land).await;
     let cleaned =
         |board: &pitcrew_views::BoardView| board.plans[0].landing.status == LandingStatus::Cleaned;

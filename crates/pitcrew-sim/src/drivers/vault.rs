@@ -7,7 +7,7 @@ use super::{
 use crate::{broken::hold, counters::Fault, dice::Dice, world::World};
 use pitcrew_model::{
     AttemptId, CheckResult, CommitId, EffectResult, Failure, FileChange, LandedAt, Landing, PlanId,
-    Snapshot, TaskId, Work,
+    Snapshot, TaskId, Undo, UndoneBy, Unsigned, Work,
 };
 
 impl World {
@@ -203,12 +203,15 @@ impl World {
 
     pub(super) fn land(
         &mut self,
-        plan: PlanId,
-        head: &CommitId,
+        (plan, head): (PlanId, &CommitId),
+        signed: Option<&CommitId>,
         dice: &mut Dice,
         mood: Mood,
         fails: bool,
     ) -> EffectResult {
+        if let Some(unsigned) = self.must_be_signed(plan, signed) {
+            return EffectResult::Unsigned { plan, unsigned };
+        }
         if fails {
             let conflicts = dice.one_in(2);
             let fault = if conflicts { Fault::LandingConflict } else { Fault::LandingFailed };
@@ -224,9 +227,50 @@ impl World {
         } else {
             LandedAt::Base { branch }
         };
-        let landing =
-            Landing { commit, at, files_count: 1, insertions: 1, deletions: 0, commits_count: 1 };
+        let landing = Landing {
+            commit,
+            at,
+            files_count: 1,
+            insertions: 1,
+            deletions: 0,
+            commits_count: 1,
+            before: Some(self.git.plans[&plan].base.tip.clone()),
+        };
         EffectResult::Landed { plan, landing }
+    }
+
+    pub(super) fn undo_landing(
+        &mut self,
+        plan: PlanId,
+        landed: &CommitId,
+        signed: Option<&CommitId>,
+        fails: bool,
+    ) -> EffectResult {
+        // The branch was already moved by an effect whose result was lost, so it cannot fail.
+        let is_there = self.git.plans[&plan].landed.is_some();
+        if is_there && fails {
+            self.counters.count(Fault::UndoFailed);
+            let failure = Failure::Checkout { message: "it has uncommitted changes".into() };
+            return EffectResult::LandingNotUndone { plan, failure };
+        }
+        if is_there && let Some(unsigned) = self.must_be_signed(plan, signed) {
+            return EffectResult::Unsigned { plan, unsigned };
+        }
+        self.git.undo_landing(plan, landed);
+        self.counters.count(Fault::Undone);
+        let (branch, commit) = ("main".to_owned(), landed.clone());
+        let undo = Undo { branch, commit, by: UndoneBy::Restore };
+        EffectResult::LandingUndone { plan, undo }
+    }
+
+    /// In some repositories, commits are signed by a person.
+    fn must_be_signed(&mut self, plan: PlanId, signed: Option<&CommitId>) -> Option<Unsigned> {
+        if !self.signs {
+            return None;
+        }
+        let unsigned = self.git.must_be_signed(plan, signed)?;
+        self.counters.count(Fault::Unsigned);
+        Some(unsigned)
     }
 
     pub(super) fn remove_checkout(&mut self, attempt: AttemptId, fails: bool) -> EffectResult {

@@ -70,7 +70,10 @@ impl Ledger {
             | EffectResult::PermissionAnswered { .. }
             | EffectResult::TurnInterrupted { .. }
             | EffectResult::Landed { .. }
-            | EffectResult::NotLanded { .. } => {}
+            | EffectResult::NotLanded { .. }
+            | EffectResult::Unsigned { .. }
+            | EffectResult::LandingUndone { .. }
+            | EffectResult::LandingNotUndone { .. } => {}
         }
     }
 

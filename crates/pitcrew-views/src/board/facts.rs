@@ -6,7 +6,8 @@ use pitcrew_model::{
     Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
     EgressOf, Failure, KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase,
     PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, TaskId, TaskName,
-    TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
+    TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Undo, Unsigned, Usage, WorkerId,
+    WorkerStatus, limits,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
@@ -318,6 +319,15 @@ pub struct LandingView {
     pub reason: String,
     pub result: Option<Landing>,
     pub failure: Option<Failure>,
+    /// A person merged the result, and no landing moved the branch.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub by_hand: bool,
+    /// The commits that wait for a signature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsigned: Option<Unsigned>,
+    /// How the last landing was undone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
 }
 
 impl Board {
@@ -337,6 +347,16 @@ impl Board {
         let plans = self.plans.iter().filter(|it| it.1.is_checked());
         let attempts = attempts.map(|it| (EgressOf::Attempt(it.id), it.egress_offset));
         attempts.chain(plans.map(|(id, it)| (EgressOf::Plan(*id), it.egress_offset)))
+    }
+
+    /// Returns the plans whose result is on a separate branch, with the base branch and the result.
+    pub fn side_branches(&self) -> Vec<(PlanId, String, CommitId)> {
+        let side = self.plans.iter().filter(|it| it.1.landing.status == LandingStatus::SideBranch);
+        let parts = side.filter_map(|(id, it)| {
+            let branch = it.base.as_ref()?.branch.clone()?;
+            Some((*id, branch, it.landing.result.as_ref()?.commit.clone()))
+        });
+        parts.collect()
     }
 
     pub fn live_workers_count(&self) -> usize {

@@ -10,9 +10,9 @@ use super::{
 use crate::{plain, timeline::denied};
 use pitcrew_model::{
     AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event, Failure,
-    KeptStates, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId, PlanStatus,
-    Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus, Timestamp, Usage,
-    WorkerId, WorkerStatus,
+    KeptStates, LandedAt, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId,
+    PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus,
+    Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
 /// The most refused hosts that are shown of an attempt.
@@ -46,6 +46,12 @@ impl Board {
             Event::BaseCheckAsked { plan } => {
                 self.edit_plan(*plan, |it| it.base_check = BaseCheck::Running);
             }
+            Event::MergedByHand { plan, branch } => self.edit_plan(*plan, |it| {
+                it.landing.by_hand = true;
+                if let Some(result) = &mut it.landing.result {
+                    result.at = LandedAt::Base { branch: branch.clone() };
+                }
+            }),
             Event::LandingMoved { plan, to, reason, .. } => {
                 self.edit_plan(*plan, |it| it.landing.move_to(*to, reason, at));
             }
@@ -219,6 +225,9 @@ impl Board {
                 reason: String::new(),
                 result: None,
                 failure: None,
+                by_hand: false,
+                unsigned: None,
+                undo: None,
             },
             tasks: Vec::new(),
             refused_places: Vec::new(),

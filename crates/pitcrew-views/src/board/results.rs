@@ -1,6 +1,6 @@
 //! Folds the results of drivers into the facts.
 
-use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board};
+use super::facts::{Attempt, BaseCheck, BaseCheckResult, Board, LandingView};
 use crate::plain;
 use pitcrew_model::{AttemptId, CheckResult, CommitId, EffectResult, Timestamp, Work};
 
@@ -35,13 +35,13 @@ impl Board {
                 self.edit_attempt(*attempt, |it| it.commit = Some(commit.clone()));
             }
             EffectResult::Integrated { attempt, head } => self.integrate(*attempt, head),
-            EffectResult::Landed { plan, landing } => self.edit_plan(*plan, |it| {
-                it.landing.result = Some(landing.clone());
-                it.landing.failure = None;
-            }),
-            EffectResult::NotLanded { plan, failure } => self.edit_plan(*plan, |it| {
-                it.landing.failure = Some(failure.clone());
-            }),
+            EffectResult::Landed { plan, .. }
+            | EffectResult::NotLanded { plan, .. }
+            | EffectResult::Unsigned { plan, .. }
+            | EffectResult::LandingUndone { plan, .. }
+            | EffectResult::LandingNotUndone { plan, .. } => {
+                self.edit_plan(*plan, |it| it.landing.fold(result));
+            }
             EffectResult::CheckoutRemoved { attempt } => self.edit_attempt(*attempt, |it| {
                 it.removed_at = Some(at);
                 it.kept = None;
@@ -102,6 +102,24 @@ impl Board {
         task.kept.drop_snapshots(attempt.id);
         let left = task.kept.iter().filter(|it| it.attempt == attempt.id && !it.dropped);
         attempt.kept_count = left.count() as u64;
+    }
+}
+
+impl LandingView {
+    /// Keeps what the last landing or undo has resulted in.
+    fn fold(&mut self, result: &EffectResult) {
+        (self.failure, self.unsigned) = (None, None);
+        if let EffectResult::Landed { landing, .. } = result {
+            (self.result, self.undo, self.by_hand) = (Some(landing.clone()), None, false);
+        } else if let EffectResult::LandingUndone { undo, .. } = result {
+            (self.result, self.undo, self.by_hand) = (None, Some(undo.clone()), false);
+        } else if let EffectResult::Unsigned { unsigned, .. } = result {
+            self.unsigned = Some(unsigned.clone());
+        } else if let EffectResult::NotLanded { failure, .. }
+        | EffectResult::LandingNotUndone { failure, .. } = result
+        {
+            self.failure = Some(failure.clone());
+        }
     }
 }
 

@@ -253,6 +253,9 @@ impl Plan {
             | LandingStatus::Review
             | LandingStatus::Merging
             | LandingStatus::Conflict
+            | LandingStatus::Signing
+            | LandingStatus::Undoing
+            | LandingStatus::Undone
             | LandingStatus::SideBranch => self.status == PlanStatus::Cancelled,
         }
     }

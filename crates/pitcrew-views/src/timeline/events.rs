@@ -110,6 +110,9 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
         Event::StandaloneSpawned { plan, tasks, .. } => {
             by(Actor::Client, About::Plan(*plan), format!("{} sub-tasks created", tasks.len()))
         }
+        Event::MergedByHand { plan, branch } => {
+            by_us(About::Plan(*plan), format!("{} contains the result", plain::line(branch)))
+        }
         Event::LandingMoved { plan, from, to, reason, actor } => {
             by(*actor, About::Plan(*plan), format!("landing {}", moved(from, to, reason)))
         }

@@ -4,7 +4,7 @@ use super::line::{About, LineDraft};
 use crate::{Board, plain, words::counted};
 use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason,
-    SubtaskName, TaskId, Work,
+    SubtaskName, TaskId, Undo, UndoneBy, Work,
 };
 
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of result")]
@@ -37,6 +37,13 @@ pub(super) fn say(board: &Board, result: &EffectResult) -> Option<LineDraft> {
         EffectResult::Landed { plan, landing } => (About::Plan(*plan), landed(landing)),
         EffectResult::NotLanded { plan, failure } => {
             (About::Plan(*plan), format!("not landed: {}", one_line(failure)))
+        }
+        EffectResult::Unsigned { plan, unsigned } => {
+            (About::Plan(*plan), format!("commits to sign: {}", unsigned.commits_count))
+        }
+        EffectResult::LandingUndone { plan, undo } => (About::Plan(*plan), undone(undo)),
+        EffectResult::LandingNotUndone { plan, failure } => {
+            (About::Plan(*plan), format!("landing not undone: {}", one_line(failure)))
         }
         EffectResult::CheckoutRemoved { attempt } => {
             (About::Attempt(*attempt), "checkout removed".to_owned())
@@ -152,6 +159,16 @@ fn verified(checks: &[CheckResult]) -> String {
         return "merges cleanly; it has no checks".to_owned();
     }
     format!("{} passed on the merged tree", counted(checks.len() as u64, "check"))
+}
+
+fn undone(undo: &Undo) -> String {
+    let (branch, commit) = (plain::line(&undo.branch), undo.commit.short());
+    match undo.by {
+        UndoneBy::Restore => format!("landing undone: {branch} is at {commit}"),
+        UndoneBy::RevertOfPushed | UndoneBy::RevertBelowOthers => {
+            format!("landing undone: {branch} has the revert {commit}")
+        }
+    }
 }
 
 fn landed(landing: &Landing) -> String {

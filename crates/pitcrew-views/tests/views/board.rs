@@ -430,6 +430,7 @@ fn land(journal: &mut Journal) {
         insertions: 1,
         deletions: 0,
         commits_count: 1,
+        before: None,
     };
     journal.result(EffectResult::Landed { plan: PLAN, landing });
     journal.push(Event::LandingMoved {

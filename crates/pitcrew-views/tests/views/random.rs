@@ -335,6 +335,7 @@ impl Dice {
             insertions: count,
             deletions: count,
             commits_count: 1,
+            before: None,
         }
     }
 }

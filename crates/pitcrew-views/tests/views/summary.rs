@@ -81,8 +81,15 @@ fn landed_changes_are_counted_as_they_landed() {
     let mut journal = partial();
     let at = LandedAt::Base { branch: "main".to_owned() };
     let commit = commit('e');
-    let landing =
-        Landing { commit, at, files_count: 1, insertions: 9, deletions: 2, commits_count: 1 };
+    let landing = Landing {
+        commit,
+        at,
+        files_count: 1,
+        insertions: 9,
+        deletions: 2,
+        commits_count: 1,
+        before: None,
+    };
     journal.result(EffectResult::Landed { plan: PLAN, landing });
     let totals = Summary::of(&journal.view(), PLAN).expect("the plan is shown").totals;
     assert_eq!((totals.files_count, totals.insertions, totals.deletions), (1, 9, 2));

@@ -207,6 +207,7 @@ fn finish(journal: &mut Journal, attempt: AttemptId) {
         insertions: 1,
         deletions: 0,
         commits_count: 1,
+        before: None,
     };
     journal.result(EffectResult::Landed { plan: PLAN, landing });
     journal.result(EffectResult::CheckoutRemoved { attempt });

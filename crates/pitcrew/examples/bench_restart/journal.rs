@@ -102,6 +102,7 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         | Effect::InterruptTurn { .. }
         | Effect::SaveWork { .. }
         | Effect::Land { .. }
+        | Effect::UndoLanding { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. }

@@ -179,11 +179,14 @@ pub enum Commands {
     /// Review the result of a plan and merge it into your branch
     ///
     /// Your branch is moved only if it is not checked out or its checkout is clean. Otherwise the merge is
-    /// put on a separate branch.
+    /// put on a separate branch. If your git signs commits, the new ones are signed here, with your key.
     #[command(
         after_help = "Examples:\n  pitcrew land plan-1\n  pitcrew land plan-1 --yes\n  pitcrew land plan-1 --squash -m \"Add rate limits\""
     )]
     Land(LandArgs),
+    /// Undo a landing
+    #[command(after_help = "Examples:\n  pitcrew undo land plan-1")]
+    Undo(UndoArgs),
     /// Restore a saved state of a task as a branch
     ///
     /// Does not change your checkout, index or HEAD. The restored work is unverified: review it before you

@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
     ("Control", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
-    ("Finish", &["land", "restore", "gc"]),
+    ("Finish", &["land", "undo", "restore", "gc"]),
     (
         "Inspect",
         &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"],

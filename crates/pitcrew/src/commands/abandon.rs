@@ -40,8 +40,13 @@ pub async fn run(args: AbandonArgs, output: Output) -> CommandResult {
 /// The number of completed tasks that exist only in the vault.
 fn unlanded_count(plan: &PlanView) -> u64 {
     let can_land = match plan.landing.status {
-        LandingStatus::None | LandingStatus::Review | LandingStatus::Conflict => true,
+        LandingStatus::None
+        | LandingStatus::Review
+        | LandingStatus::Conflict
+        | LandingStatus::Signing
+        | LandingStatus::Undone => true,
         LandingStatus::Merging
+        | LandingStatus::Undoing
         | LandingStatus::SideBranch
         | LandingStatus::Merged
         | LandingStatus::Cleaned

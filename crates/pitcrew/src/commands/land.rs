@@ -1,9 +1,13 @@
 //! Reviews the result of a plan and merges it.
 
-use super::{CommandResult, logs::print_events};
+use super::{
+    CommandResult,
+    logs::print_events,
+    sign::{SIGN_TRIES_MAX, sign},
+};
 use crate::{
     ask::{Confirmation, Person},
-    cli::{HistoryArgs, LandArgs},
+    cli::{HistoryArgs, Json, LandArgs},
     client::{Client, StreamItem},
     exit::Exit,
     ids::{self, Pick},
@@ -12,7 +16,10 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, PlanReview, paths};
-use pitcrew_model::{Approval, Command, Event, History, LandedAt, LandingStatus, PlanId, Seq};
+use pitcrew_model::{
+    Approval, Command, Event, Failure, History, Hooks, LandedAt, LandingStatus, PlanId, RequestId,
+    Seq,
+};
 use pitcrew_views::{BoardView, PlanView, Summary, plain};
 use serde_json::json;
 
@@ -27,7 +34,14 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
     };
     // A plan that has already landed is refused without a review.
     let landing = board.plan(plan).map(|it| it.landing.status);
-    let is_landed = matches!(landing, Some(LandingStatus::Merged | LandingStatus::Cleaned));
+    let is_landed = landing.is_some_and(|it| {
+        matches!(it, LandingStatus::Merged | LandingStatus::Cleaned | LandingStatus::Undoing)
+    });
+    let is_undone = landing == Some(LandingStatus::Undoing);
+    if let Some(view) = board.plan(plan).filter(|it| it.landing.by_hand && !is_undone) {
+        let format = if args.output.json { ResultFormat::Json } else { ResultFormat::Text };
+        return print_result(view, format, output);
+    }
     let is_text = !args.output.json && !args.events;
     if is_text && !is_landed && summary.totals.completed_count > 0 {
         let review: PlanReview = client.get(&paths::plan_review(plan)).await?;
@@ -39,7 +53,7 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
         Approval::Ask
     } else {
         let question = format!("Land {plan} on {}? [y/N]", branch(&board, plan));
-        match Person::listen()?.confirm(output, &question).await {
+        match Person::listen_once()?.confirm(output, &question).await {
             Confirmation::Yes => Approval::Given,
             Confirmation::No => {
                 output.note("nothing was landed");
@@ -48,24 +62,13 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
             Confirmation::Interrupted => return Ok(Exit::Interrupted),
         }
     };
-    let (history, message) = (history(&args.history), args.message.clone());
-    let command = Command::LandPlan { plan, approval, history, message };
-    let accepted = client.command(&command).await?;
-    if let Some(request) = accepted.created.requests.first() {
-        if args.output.json {
-            output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
-        } else {
-            output.line(&format!("{plan} is waiting for your approval to land ({request})"))?;
-        }
-        output.note(&format!(
-            "review it with `pitcrew diff {plan}`, then run `pitcrew approve {request}`"
-        ));
-        return Ok(Exit::Waiting);
-    }
-    let landed = tokio::select! {
-        landed = wait(&client, plan, board.seq) => landed?,
-        _ = tokio::signal::ctrl_c() => {
-            output.note(&format!("stopped waiting; the landing continues: see `pitcrew status {plan}`"));
+    let landed = match land(&client, plan, approval, &args, output).await? {
+        LandResult::Ended(landed) => landed,
+        LandResult::Waits(request) => return print_request(plan, request, args.output, output),
+        LandResult::Interrupted => {
+            output.note(&format!(
+                "stopped waiting; the landing continues: see `pitcrew status {plan}`"
+            ));
             return Ok(Exit::Interrupted);
         }
     };
@@ -78,6 +81,56 @@ pub async fn run(args: LandArgs, output: Output) -> CommandResult {
         (false, false) => ResultFormat::Text,
     };
     print_result(&landed, format, output)
+}
+
+/// How the wait for a landing ended.
+enum LandResult {
+    Ended(Box<PlanView>),
+    /// A person has to approve it first.
+    Waits(RequestId),
+    Interrupted,
+}
+
+/// Asks for the landing and waits for it. Commits that need a signature are signed here.
+async fn land(
+    client: &Client,
+    plan: PlanId,
+    approval: Approval,
+    args: &LandArgs,
+    output: Output,
+) -> Result<LandResult, Report> {
+    let hooks = if args.no_verify { Hooks::Skip } else { Hooks::Run };
+    let mut signed = None;
+    for tries_count in 0.. {
+        let (history, message) = (history(&args.history), args.message.clone());
+        let command = Command::LandPlan { plan, approval, history, message, hooks, signed };
+        let accepted = client.command(&command).await?;
+        if let Some(request) = accepted.created.requests.first() {
+            return Ok(LandResult::Waits(*request));
+        }
+        let landed = tokio::select! {
+            landed = wait(client, plan, accepted.seq) => landed?,
+            _ = tokio::signal::ctrl_c() => return Ok(LandResult::Interrupted),
+        };
+        let unsigned = landed.landing.unsigned.as_ref();
+        match unsigned.filter(|_| tries_count < SIGN_TRIES_MAX) {
+            Some(unsigned) => signed = Some(sign(client, plan, unsigned, output).await?),
+            None => return Ok(LandResult::Ended(Box::new(landed))),
+        }
+    }
+    unreachable!("the number of tries is limited")
+}
+
+fn print_request(plan: PlanId, request: RequestId, format: Json, output: Output) -> CommandResult {
+    if format.json {
+        output.json(&json!({ "plan": plan, "status": "review", "request": request }))?;
+    } else {
+        output.line(&format!("{plan} is waiting for your approval to land ({request})"))?;
+    }
+    output.note(&format!(
+        "review it with `pitcrew diff {plan}`, then run `pitcrew approve {request}`"
+    ));
+    Ok(Exit::Waiting)
 }
 
 /// The form of history that the flags name.
@@ -121,8 +174,8 @@ fn show_review(summary: &Summary, review: &PlanReview, output: Output) {
     output.note(&style.dim(&format!("  full diff: pitcrew diff {}", summary.plan)));
 }
 
-/// Waits until the landing has succeeded or failed.
-async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView, Report> {
+/// Waits until the landing, or its undoing, has succeeded or failed.
+pub async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView, Report> {
     let mut ended = false;
     while !ended {
         let query = paths::EventsQuery { after, follow: true };
@@ -134,7 +187,10 @@ async fn wait(client: &Client, plan: PlanId, mut after: Seq) -> Result<PlanView,
             if let Some(Event::LandingMoved { plan: moved, to, .. }) =
                 line.entry.known().map(|it| &it.event)
             {
-                let goes_on = matches!(to, LandingStatus::Review | LandingStatus::Merging);
+                let goes_on = matches!(
+                    to,
+                    LandingStatus::Review | LandingStatus::Merging | LandingStatus::Undoing
+                );
                 ended = *moved == plan && !goes_on;
             }
         }
@@ -155,6 +211,9 @@ fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Comman
         | LandingStatus::Review
         | LandingStatus::Merging
         | LandingStatus::Conflict
+        | LandingStatus::Signing
+        | LandingStatus::Undoing
+        | LandingStatus::Undone
         | LandingStatus::Abandoned => Exit::NotLanded,
     };
     if format == ResultFormat::Json {
@@ -164,13 +223,17 @@ fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Comman
         return Ok(exit);
     }
     let Some(result) = landing.result.as_ref().filter(|_| exit != Exit::NotLanded) else {
-        let why = landing.failure.as_ref().map(ToString::to_string);
+        let keeps_moving = || "the branch moved each time the commits were signed".to_owned();
+        let moved = landing.unsigned.as_ref().map(|_| keeps_moving());
+        let why = landing.failure.as_ref().map(ToString::to_string).or(moved);
         let report = Report::new(Exit::NotLanded, format!("{} was not landed", plan.id))
             .because(why.unwrap_or_else(|| landing.reason.clone()));
-        let detail = landing.failure.as_ref().map(pitcrew_model::Failure::detail);
+        let detail = landing.failure.as_ref().map(Failure::detail);
         let detail = detail.unwrap_or_default();
         let report = if detail.is_empty() { report } else { report.because(detail) };
-        let again = format!("fix the cause and run `pitcrew land {}` again", plan.id);
+        let is_hook = matches!(landing.failure, Some(Failure::Hook { .. }));
+        let skip = if is_hook { ", or skip your hooks with `--no-verify`" } else { "" };
+        let again = format!("fix the cause and run `pitcrew land {}` again{skip}", plan.id);
         let by_hand = match landing.status {
             LandingStatus::Conflict => {
                 format!(", or apply it yourself with `pitcrew diff {} | git apply --3way`", plan.id)
@@ -178,6 +241,9 @@ fn print_result(plan: &PlanView, format: ResultFormat, output: Output) -> Comman
             LandingStatus::None
             | LandingStatus::Review
             | LandingStatus::Merging
+            | LandingStatus::Signing
+            | LandingStatus::Undoing
+            | LandingStatus::Undone
             | LandingStatus::SideBranch
             | LandingStatus::Merged
             | LandingStatus::Cleaned

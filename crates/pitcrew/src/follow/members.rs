@@ -98,7 +98,8 @@ fn subject(event: &Event) -> Subject {
         | Event::RequestOpened { plan, .. }
         | Event::StandaloneSpawned { plan, .. }
         | Event::LandingMoved { plan, .. }
-        | Event::LandingPlanned { plan, .. } => Subject::Plan(*plan),
+        | Event::LandingPlanned { plan, .. }
+        | Event::MergedByHand { plan, .. } => Subject::Plan(*plan),
         Event::AgentGroupMemberCompleted { task, .. }
         | Event::TaskMoved { task, .. }
         | Event::TaskDeployed { task, .. }
@@ -160,7 +161,10 @@ fn result_subject(result: &EffectResult) -> Subject {
         | EffectResult::PlanNotPrepared { plan, .. }
         | EffectResult::BaseChecked { plan, .. }
         | EffectResult::Landed { plan, .. }
-        | EffectResult::NotLanded { plan, .. } => Subject::Plan(*plan),
+        | EffectResult::NotLanded { plan, .. }
+        | EffectResult::Unsigned { plan, .. }
+        | EffectResult::LandingUndone { plan, .. }
+        | EffectResult::LandingNotUndone { plan, .. } => Subject::Plan(*plan),
         EffectResult::Restored { task, .. } | EffectResult::NotRestored { task, .. } => {
             Subject::Task(*task)
         }

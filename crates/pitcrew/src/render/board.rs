@@ -6,7 +6,9 @@ use super::{
     usage::{caps, queries, usage},
     words::{cut_to_width, duration, folded, plural, red_on_base, region, width},
 };
-use pitcrew_model::{LandedAt, LandingStatus, PlanStatus, TaskStatus, WorkerStatus, text};
+use pitcrew_model::{
+    LandedAt, LandingStatus, PlanStatus, TaskStatus, Undo, UndoneBy, WorkerStatus, text,
+};
 use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
 
 /// Bytes of an agent's note that are shown.
@@ -160,6 +162,16 @@ fn landing(plan: &PlanView) -> Option<String> {
             Some(format!("waiting for your approval to land: `pitcrew approve {id}`"))
         }
         LandingStatus::Merging => Some("landing".to_owned()),
+        LandingStatus::Signing => {
+            let count = plan.landing.unsigned.as_ref().map_or(0, |it| it.commits_count);
+            let commits = plural(count, "commit");
+            Some(format!("not landed: {commits} to sign with your key: `pitcrew land {id}`"))
+        }
+        LandingStatus::Undoing => Some("undoing its landing".to_owned()),
+        LandingStatus::Undone => {
+            let how = plan.landing.undo.as_ref().map(undone).unwrap_or_default();
+            Some(format!("landing undone{how}; `pitcrew land {id}` lands it again"))
+        }
         LandingStatus::Conflict => {
             let why = plan.landing.failure.as_ref().map(ToString::to_string);
             let why = plain::line(&why.unwrap_or_else(|| plan.landing.reason.clone()));
@@ -181,6 +193,16 @@ fn landing(plan: &PlanView) -> Option<String> {
             Some(format!("abandoned: `pitcrew land {id}` can still merge it"))
         }
         LandingStatus::Abandoned => Some(plain::line(&plan.landing.reason)),
+    }
+}
+
+fn undone(undo: &Undo) -> String {
+    let (branch, commit) = (plain::line(&undo.branch), undo.commit.short());
+    match undo.by {
+        UndoneBy::Restore => format!(": {branch} is at {commit}"),
+        UndoneBy::RevertOfPushed | UndoneBy::RevertBelowOthers => {
+            format!(": {branch} has the revert {commit}")
+        }
     }
 }
 

@@ -140,7 +140,11 @@ pub fn next_steps(summary: &Summary) -> Vec<String> {
     let plan = summary.plan;
     let is_open = matches!(
         summary.landing,
-        LandingStatus::None | LandingStatus::Conflict | LandingStatus::SideBranch
+        LandingStatus::None
+            | LandingStatus::Conflict
+            | LandingStatus::SideBranch
+            | LandingStatus::Signing
+            | LandingStatus::Undone
     );
     let can_land = is_open && summary.totals.completed_count > 0;
     let landing = || [format!("pitcrew diff {plan}"), format!("pitcrew land {plan}")];

@@ -25,6 +25,8 @@ mod json;
 mod subtasks;
 mod zones;
 mod finish;
+mod landing;
+mod undo;
 mod copies;
 mod recover;
 mod service;

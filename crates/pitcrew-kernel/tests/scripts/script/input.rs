@@ -2,9 +2,9 @@
 
 use super::{Script, family, plan, queries, results::of_driver, signals::of_agent};
 use pitcrew_model::{
-    Actor, Addressee, Approval, AttemptId, Claim, Command, Freshness, GrantScope, History,
-    InputBody, Matrix, MessageId, NoteKind, Party, Priority, Rule, Sandbox, Tier, Verdict,
-    WorkerId,
+    Actor, Addressee, Approval, AttemptId, Claim, Command, CommitId, Freshness, GrantScope,
+    History, Hooks, InputBody, Matrix, MessageId, NoteKind, Party, Priority, Rule, Sandbox, Sign,
+    Tier, Verdict, WorkerId,
 };
 use std::{fmt::Debug, str::FromStr};
 
@@ -87,7 +87,14 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
         "abandon" => Command::AbandonTask { task: id(subject) },
         "land" => {
             let approval = if words == "ask" { Approval::Ask } else { Approval::Given };
-            Command::LandPlan { plan: id(subject), approval, history: None, message: None }
+            let signed = words.strip_prefix("signed ").map(|it| CommitId(it.into()));
+            let hooks = if words == "no-verify" { Hooks::Skip } else { Hooks::Run };
+            let (plan, history, message) = (id(subject), None, None);
+            Command::LandPlan { plan, approval, history, message, hooks, signed }
+        }
+        "undo-land" => {
+            let signed = words.strip_prefix("signed ").map(|it| CommitId(it.into()));
+            Command::UndoLanding { plan: id(subject), signed }
         }
         "restore" => Command::RestoreTask { task: id(subject), number: words.parse().ok() },
         "gc" => Command::CollectGarbage,
@@ -96,6 +103,7 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
             agents_max: subject.parse().expect("a number"),
             agents_live_max: words.parse().expect("a number"),
             history: History::default(),
+            sign: Sign::default(),
         },
         "slots" => Command::SetAgentsMax { count: subject.parse().expect("a number") },
         _ => return None,
@@ -204,7 +212,10 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
             approval: Approval::Given,
             history: None,
             message: None,
+            hooks: Hooks::Run,
+            signed: None,
         },
+        "self-undo" => Command::UndoLanding { plan: id(subject), signed: None },
         "self-approve" => {
             let (request, verdict, scope) = (id(subject), Verdict::Approve, GrantScope::Always);
             Command::DecideRequest { request, verdict, reason: None, scope }

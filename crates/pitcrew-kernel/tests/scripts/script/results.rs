@@ -9,7 +9,7 @@ use super::{
 use pitcrew_model::{
     Actor, AttemptId, CheckFailure, CheckResult, CommitId, Effect, EffectResult, ErrorCause, Exit,
     Failure, FileChange, InputBody, LandedAt, Landing, PlanBase, PlanId, Refusal, RefusalKind,
-    Snapshot, StopReason, TaskId, Timestamp, Work, WorkerId,
+    Signal, Snapshot, StopReason, TaskId, Timestamp, Undo, UndoneBy, Unsigned, Work, WorkerId,
 };
 
 pub fn of_driver(
@@ -33,6 +33,7 @@ pub fn of_driver(
 fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(Actor, InputBody)> {
     let prepare = |it: &Effect| matches!(it, Effect::PreparePlan { plan: of, .. } if *of == plan);
     let land = |it: &Effect| matches!(it, Effect::Land { plan: of, .. } if *of == plan);
+    let undo = |it: &Effect| matches!(it, Effect::UndoLanding { plan: of, .. } if *of == plan);
     let check = |it: &Effect| matches!(it, Effect::CheckBase { plan: of, .. } if *of == plan);
     let failure = || failure(words);
     Some(match verb {
@@ -53,7 +54,12 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
             Script::ended(script.effect(check), result)
         }
         "landed" => {
-            let at = LandedAt::Base { branch: "main".into() };
+            let branch = "main".into();
+            let at = if words.is_empty() {
+                LandedAt::Base { branch }
+            } else {
+                LandedAt::Side { branch: "pitcrew/plan-1-demo".into(), reason: words.into() }
+            };
             let commit = CommitId("landed".into());
             let landing = Landing {
                 commit,
@@ -62,8 +68,30 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
                 insertions: 1,
                 deletions: 0,
                 commits_count: 1,
+                before: Some(CommitId("base".into())),
             };
             Script::ended(script.effect(land), EffectResult::Landed { plan, landing })
+        }
+        "unsigned" | "undo-unsigned" => {
+            let (commit, below) = (CommitId("unsigned".into()), vec![CommitId("base".into())]);
+            let unsigned = Unsigned { commit, below, commits_count: 1 };
+            let effect = if verb == "unsigned" { script.effect(land) } else { script.effect(undo) };
+            Script::ended(effect, EffectResult::Unsigned { plan, unsigned })
+        }
+        "undone" => {
+            let (branch, commit) = ("main".into(), CommitId("base".into()));
+            let undo_of = Undo { branch, commit, by: UndoneBy::Restore };
+            let result = EffectResult::LandingUndone { plan, undo: undo_of };
+            Script::ended(script.effect(undo), result)
+        }
+        "not-undone" => {
+            let result = EffectResult::LandingNotUndone { plan, failure: failure() };
+            Script::ended(script.effect(undo), result)
+        }
+        "merged-by-hand" => {
+            let (branch, landed) = ("main".into(), CommitId(words.into()));
+            let signal = Signal::MergedByHand { plan, branch, landed };
+            (Actor::Orchestrator, InputBody::Signal(signal))
         }
         "not-landed" => {
             let result = EffectResult::NotLanded { plan, failure: failure() };

@@ -3,9 +3,9 @@
 
 use pitcrew_kernel::Step;
 use pitcrew_model::{
-    AwaitEnd, Backend, CheckoutRole, Delegation, Dollars, Effect, EffectId, Event, Matrix, Message,
-    QueryLimits, Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames, Timestamp,
-    TurnCause, Usage, Zone,
+    AwaitEnd, Backend, CheckoutRole, Delegation, Dollars, Effect, EffectId, Event, Hooks, Matrix,
+    Message, QueryLimits, Reads, Reason, RepoPath, RequestKind, SubtaskName, SubtaskNames,
+    Timestamp, TurnCause, Usage, Zone,
 };
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -47,7 +47,7 @@ fn reason(reason: &Reason) -> String {
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 pub fn event(event: &Event) -> String {
     let line = match event {
-        Event::SettingsApplied { agents_max, agents_live_max, history } => {
+        Event::SettingsApplied { agents_max, agents_live_max, history, .. } => {
             let history = if history.is_merge() { "" } else { ", another history" };
             format!("settings: {agents_max} slots, {agents_live_max} processes{history}")
         }
@@ -143,9 +143,13 @@ pub fn event(event: &Event) -> String {
         Event::StandaloneSpawned { plan, tasks, .. } => {
             format!("{plan} holds {} of a client", SubtaskNames(tasks))
         }
-        Event::LandingPlanned { plan, history, message } => {
-            format!("{plan} is landed as {history:?}{}", because(message.as_deref().unwrap_or("")))
+        Event::LandingPlanned { plan, history, message, hooks, signed } => {
+            let skips = if *hooks == Hooks::Skip { ", without hooks" } else { "" };
+            let signed = signed.as_ref().map(|it| format!(", signed as {it}")).unwrap_or_default();
+            let message = because(message.as_deref().unwrap_or(""));
+            format!("{plan} is landed as {history:?}{skips}{signed}{message}")
         }
+        Event::MergedByHand { plan, branch } => format!("{branch} contains the result of {plan}"),
         Event::LandingMoved { plan, from, to, reason, .. } => {
             format!("{plan} landing {from} -> {to}{}", because(reason))
         }
@@ -311,7 +315,14 @@ fn effect(effect: &Effect, event: &Event) -> String {
         Effect::Integrate { attempt, onto, merged, .. } => {
             format!("integrate {attempt}: {onto} becomes {merged}")
         }
-        Effect::Land { plan, head, checks, .. } => format!("land {plan}: {head}{}", list(checks)),
+        Effect::Land { plan, head, checks, signed, .. } => {
+            let signed = signed.as_ref().map(|it| format!(", signed as {it}")).unwrap_or_default();
+            format!("land {plan}: {head}{}{signed}", list(checks))
+        }
+        Effect::UndoLanding { plan, branch, landed, before, signed, .. } => {
+            let signed = signed.as_ref().map(|it| format!(", signed as {it}")).unwrap_or_default();
+            format!("undo landing {plan}: {branch} from {landed} to {before}{signed}")
+        }
         Effect::RemoveCheckout { attempt, .. } => format!("remove checkout {attempt}"),
         Effect::ConsultOracle { query, path, .. } => {
             format!("consult the index of {path} for {query}")

@@ -119,6 +119,7 @@ fn result(order: &Effect) -> EffectResult {
         | Effect::DropSnapshots { .. }
         | Effect::TidyVault
         | Effect::Land { .. }
+        | Effect::UndoLanding { .. }
         | Effect::PullWork { .. }
         | Effect::ConsultOracle { .. }
         | Effect::RemoveCheckout { .. } => panic!("unexpected effect: {order:?}"),

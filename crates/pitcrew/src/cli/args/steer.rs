@@ -2,7 +2,7 @@
 
 use super::{Json, parse_tier};
 use crate::complete;
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use pitcrew_model::{MessageId, Tier};
 
@@ -63,9 +63,41 @@ pub struct LandArgs {
     /// The message of the merge commit, or of the squashed one
     #[arg(long, short, value_name = "TEXT", conflicts_with = "rebase")]
     pub message: Option<String>,
+    /// Skip your `commit-msg` and `pre-merge-commit` hooks
+    #[arg(long)]
+    pub no_verify: bool,
     /// Print the events of the landing, as the demo does after those of the run
     #[arg(long, hide = true, conflicts_with = "json")]
     pub events: bool,
+    #[command(flatten)]
+    pub output: Json,
+}
+
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    #[command(subcommand)]
+    pub command: UndoCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum UndoCommand {
+    /// Remove a landed plan from your branch
+    ///
+    /// Moves the branch back to where it was. If a remote branch has the landing already, or later commits
+    /// are on top of it, a commit reverts it instead. Uncommitted changes are never touched.
+    #[command(
+        after_help = "Examples:\n  pitcrew undo land plan-1\n  pitcrew undo land plan-1 --yes"
+    )]
+    Land(UndoLandArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct UndoLandArgs {
+    /// The plan: its id or name
+    pub plan: String,
+    /// Undo without asking
+    #[arg(long, short)]
+    pub yes: bool,
     #[command(flatten)]
     pub output: Json,
 }

@@ -102,6 +102,7 @@ pub fn say(board: &Board, entry: &Entry, look: &TaskNow) -> Vec<Step> {
         | Event::ToolAnswered { .. }
         | Event::LandingMoved { .. }
         | Event::LandingPlanned { .. }
+        | Event::MergedByHand { .. }
         | Event::Abandoned { .. }
         | Event::RemovalAsked { .. }
         | Event::RestoreAsked { .. }
@@ -168,6 +169,9 @@ fn of_result(board: &Board, entry: &Entry, result: &EffectResult, look: &TaskNow
         | EffectResult::AttemptFailed { .. }
         | EffectResult::Landed { .. }
         | EffectResult::NotLanded { .. }
+        | EffectResult::Unsigned { .. }
+        | EffectResult::LandingUndone { .. }
+        | EffectResult::LandingNotUndone { .. }
         | EffectResult::CheckoutRemoved { .. }
         | EffectResult::CheckoutKept { .. }
         | EffectResult::Restored { .. }
