@@ -34,9 +34,9 @@ pub struct ReadyTrial {
 }
 
 /// A temporary folder, and the folder in it for the checkout.
-struct Scene {
+pub(crate) struct Scene {
     folder: TemporaryFolder,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Vault {
@@ -97,7 +97,7 @@ impl Vault {
         tried
     }
 
-    fn scene(&self, name: &str) -> Result<Scene, FileError> {
+    pub(crate) fn scene(&self, name: &str) -> Result<Scene, FileError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, name)?;
         // Checks print paths, so the checkout folder should not look temporary.
         let name = self.user.root().file_name().unwrap_or("checkout".as_ref());

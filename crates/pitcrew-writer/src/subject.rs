@@ -92,9 +92,10 @@ impl Subject {
     pub fn fetches_for(self) -> Option<EgressOf> {
         match self {
             Self::Working(attempt) | Self::Keeping(attempt) => Some(EgressOf::Attempt(attempt)),
-            Self::CheckingBase(plan) | Self::Landing(plan) => Some(EgressOf::Plan(plan)),
-            Self::Preparing(_)
-            | Self::Removing(_)
+            Self::Preparing(plan) | Self::CheckingBase(plan) | Self::Landing(plan) => {
+                Some(EgressOf::Plan(plan))
+            }
+            Self::Removing(_)
             | Self::Snapshotting(_)
             | Self::Restoring(..)
             | Self::Dropping(_)

@@ -44,6 +44,7 @@ mod tool;
 mod tool_client;
 mod desk;
 mod reply;
+mod travel;
 
 use crate::{cli::Commands, exit::Exit, output::Output, report::Report};
 use std::{io::Write, process::ExitCode};
