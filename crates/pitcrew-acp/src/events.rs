@@ -19,7 +19,7 @@ pub enum Event {
     /// The agent waits for `Session::answer_permission` with this `call`.
     Permission { call: String, tool: ToolUse, options: Vec<PermissionOption> },
     /// It requested a file outside its zone, and waits for `SessionEvents::answer_blocked` with
-    /// this `place`.
+    /// this `place`. Or the sandbox refused to write it, and nothing waits.
     Blocked { place: u64, access: Access, path: String, bytes_saved: u64 },
     /// A short note of what it just did. At most one per `limits::ACTIVITY_MS_MIN`; the newest is
     /// never lost.

@@ -15,6 +15,7 @@ mod offer;
 mod fault;
 mod error;
 mod tool_use;
+mod refused_write;
 mod usage;
 mod prices;
 mod need;

@@ -42,7 +42,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let repository = Repository::discover(&Git::at_home(&home), &user, &cancel)?;
     let layout = Layout::beside(&repository, &folder.path().join("state"));
     let vault = Vault::open_or_create(repository, &layout, &cancel)?;
-    let order = PreparePlan { plan: PlanId(1), base: None, clean_base: false };
+    let order = PreparePlan { plan: PlanId(1), base: None, clean_base: false, include: Vec::new() };
     let start = vault.prepare_plan(&order, &cancel).map_err(|it| it.to_string())?.start;
     let (attempt, plan, task, slug) = (AttemptId(1), PlanId(1), TaskId(1), String::from("x"));
     let name = AttemptName { attempt, plan, task, number: 1, slug };

@@ -9,6 +9,8 @@ use pitcrew_process::Cancel;
 pub(crate) struct Change {
     pub(crate) mode_before: String,
     pub(crate) mode_after: String,
+    /// The object before the change. All zeros if the path was added.
+    pub(crate) object_before: String,
     /// The object after the change. All zeros if the path was deleted.
     pub(crate) object: String,
     /// The status letter that git prints: A, M, D or T.
@@ -98,11 +100,12 @@ fn field<'a>(output: &mut &'a [u8]) -> Option<&'a [u8]> {
 
 fn parse_change(head: &[u8], path: &[u8]) -> Option<Change> {
     let head = std::str::from_utf8(head.strip_prefix(b":")?).ok()?;
-    let [mode_before, mode_after, _, object, letter] =
+    let [mode_before, mode_after, object_before, object, letter] =
         head.split(' ').collect::<Vec<_>>().try_into().ok()?;
     Some(Change {
         mode_before: mode_before.into(),
         mode_after: mode_after.into(),
+        object_before: object_before.into(),
         object: object.into(),
         letter: letter.chars().next()?,
         path: (!path.is_empty()).then(|| path.to_vec())?,

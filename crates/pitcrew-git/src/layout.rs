@@ -1,7 +1,8 @@
 //! The folders that Pitcrew uses.
 
 use crate::Repository;
-use std::path::{Path, PathBuf};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use std::path::{Component, Path, PathBuf};
 
 /// The locations of the vault, the checkouts and temporary files.
 #[derive(Clone, Debug)]
@@ -33,5 +34,37 @@ impl Layout {
             _ => state.join("checkouts"),
         };
         Self { vault: state.join("vault.git"), checkouts, scratch: state.join("scratch") }
+    }
+
+    /// The same with checkouts in a folder of the user's choice.
+    #[must_use]
+    pub fn with_checkouts(self, folder: Option<&Path>) -> Self {
+        Self { checkouts: folder.map_or(self.checkouts, Path::to_owned), ..self }
+    }
+
+    /// Why no checkout can be created: what is in the way of its folder.
+    pub fn obstacle(&self) -> Option<String> {
+        let there = self.checkouts.ancestors().find(|it| it.symlink_metadata().is_ok())?;
+        let shown = there.display();
+        if !there.is_dir() {
+            return Some(format!("`{shown}` is not a folder"));
+        }
+        let rights = Access::WRITE_OK | Access::EXEC_OK;
+        let error = accessat(CWD, there, rights, AtFlags::EACCESS).err()?;
+        Some(format!("`{shown}` is not writable: {error}"))
+    }
+
+    /// Where a path is or would be, with all symbolic links resolved.
+    pub fn resolved(path: &Path) -> PathBuf {
+        let found = path.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
+        let Some((found, mut resolved)) = found else { return path.to_owned() };
+        for part in path.strip_prefix(found).into_iter().flat_map(Path::components) {
+            if part == Component::ParentDir {
+                resolved.pop();
+            } else {
+                resolved.push(part);
+            }
+        }
+        resolved
     }
 }

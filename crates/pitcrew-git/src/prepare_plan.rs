@@ -5,9 +5,9 @@ use crate::{
     changes::Change,
     names,
     records::{self, Durability},
-    user_snapshot::listed,
+    user_snapshot::{UserSnapshot, listed},
 };
-use pitcrew_model::{CommitId, Failure, PlanBase, PlanId};
+use pitcrew_model::{CommitId, Failure, PlanBase, PlanId, RepoPath};
 use pitcrew_process::Cancel;
 
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct PreparePlan {
     pub base: Option<String>,
     /// Reject uncommitted changes instead of including them.
     pub clean_base: bool,
+    /// Uncommitted paths to include even if they look like secrets.
+    pub include: Vec<RepoPath>,
 }
 
 /// The base that the user requested.
@@ -36,31 +38,44 @@ impl Vault {
         if let Some(base) = records::read::<PlanBase>(&record)? {
             return Ok(base);
         }
+        self.require_checkouts()?;
         let _exchange = self.exchange.lock().expect("no holder of the lock panics");
         let Base { branch, tip, has_tree } = self.find_base(order.base.as_deref(), cancel)?;
         self.bring(&tip, &names::user_ref(order.plan), cancel)?;
-        let snapshot = if has_tree { self.snapshot_user(&tip, cancel)? } else { None };
-        let mut notes = self.source_notes();
-        let (start, dirty_count) = match snapshot {
-            None => (tip.clone(), 0),
-            Some(snapshot) if order.clean_base => return Err(dirty(&snapshot.changes)),
-            Some(snapshot) => {
-                notes.extend(snapshot.notes);
-                (snapshot.commit, snapshot.changes.len() as u64)
-            }
+        let snapshot = if has_tree {
+            self.snapshot_user(&tip, &order.include, cancel)?
+        } else {
+            UserSnapshot::default()
         };
+        if order.clean_base && !snapshot.is_clean() {
+            return Err(dirty(&snapshot));
+        }
+        let UserSnapshot { commit, changes, left_behind, notes: more } = snapshot;
+        let (start, dirty_count) = (commit.unwrap_or_else(|| tip.clone()), changes.len() as u64);
+        let mut notes = self.source_notes();
+        notes.extend(more);
         self.publish(&start, cancel)?;
         self.set_ref(&names::start_ref(order.plan), &start)?;
         self.set_ref(&names::head_ref(order.plan), &start)?;
         fail::fail_point!("plan-before-record", |_| std::process::abort());
-        let base = PlanBase { branch, tip, start, dirty_count, notes };
+        let base = PlanBase { branch, tip, start, dirty_count, notes, left_behind };
         records::write(&record, &base, Durability::PowerLoss)?;
         Ok(base)
     }
 
+    /// Fails unless checkouts can be created.
+    fn require_checkouts(&self) -> Result<(), Failure> {
+        let Some(obstacle) = self.layout.obstacle() else { return Ok(()) };
+        let folder = self.layout.checkouts.display();
+        let message = format!(
+            "no folder can be created at `{folder}`: {obstacle}; set `worktrees` in your settings, \
+             or PITCREW_WORKTREES, to a folder that you may write to"
+        );
+        Err(Failure::Checkout { message })
+    }
+
     fn find_base(&self, base: Option<&str>, cancel: &Cancel) -> Result<Base, Failure> {
-        let current =
-            self.user.call("symbolic-ref").args(["--quiet", "--short", "HEAD"]).maybe(cancel)?;
+        let current = self.user.current_branch(cancel)?;
         let Some(name) = base.filter(|it| *it != "HEAD") else {
             let tip = self.user.resolve("HEAD", cancel)?.ok_or_else(|| Failure::Git {
                 message: "the current branch has no commit yet: make the first one".into(),
@@ -107,8 +122,9 @@ impl Vault {
     }
 }
 
-fn dirty(changes: &[Change]) -> Failure {
-    let paths: Vec<String> = changes.iter().map(Change::path_text).collect();
+fn dirty(snapshot: &UserSnapshot) -> Failure {
+    let behind = snapshot.left_behind.files.iter().map(|it| it.path.clone());
+    let paths: Vec<String> = snapshot.changes.iter().map(Change::path_text).chain(behind).collect();
     Failure::Git {
         message: format!(
             "the working tree has uncommitted changes: {}; commit or stash them, or leave out \

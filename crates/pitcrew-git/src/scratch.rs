@@ -36,7 +36,7 @@ pub struct ReadyTrial {
 /// A temporary folder, and the folder in it for the checkout.
 pub(crate) struct Scene {
     folder: TemporaryFolder,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Scene {

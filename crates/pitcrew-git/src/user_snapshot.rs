@@ -2,22 +2,32 @@
 
 use crate::{
     Vault,
-    changes::Change,
+    changes::{Change, MODE_NONE},
     error::{GitError, VaultError},
     files::{self, TemporaryFolder},
     git::Call,
     git_dir::{PITCREW, alternates},
+    uncommitted::Judge,
 };
-use pitcrew_model::{CommitId, limits};
+use pitcrew_model::{CommitId, LeftBehind, RepoPath, SecretFile, limits};
 use pitcrew_process::Cancel;
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
 /// The user's uncommitted work.
+#[derive(Default)]
 pub(crate) struct UserSnapshot {
-    /// A commit on top of the tip. Its objects are in the vault.
-    pub(crate) commit: CommitId,
+    /// A commit on top of the tip. Its objects are in the vault. `None` if nothing is taken along.
+    pub(crate) commit: Option<CommitId>,
     pub(crate) changes: Vec<Change>,
+    pub(crate) left_behind: LeftBehind,
     pub(crate) notes: Vec<String>,
+}
+
+impl UserSnapshot {
+    /// Whether there is no uncommitted work.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.changes.is_empty() && self.left_behind.is_none()
+    }
 }
 
 /// The user's tree, read with a separate index and objects folder.
@@ -28,12 +38,14 @@ struct View<'a> {
 }
 
 impl Vault {
-    /// Commits the user's working tree on top of `tip`. `None` if the tree is clean.
+    /// Commits the user's working tree on top of `tip`, except for files that look like secrets and
+    /// that `include` does not name.
     pub(crate) fn snapshot_user(
         &self,
         tip: &CommitId,
+        include: &[RepoPath],
         cancel: &Cancel,
-    ) -> Result<Option<UserSnapshot>, VaultError> {
+    ) -> Result<UserSnapshot, VaultError> {
         let folder = TemporaryFolder::new(&self.layout.scratch, "user")?;
         let view = View { vault: self, folder, cancel };
         view.prepare()?;
@@ -47,11 +59,9 @@ impl Vault {
         }
         view.add_all(&mut notes)?;
         let changes = view.drop_embedded(tip, &mut notes)?;
-        if changes.is_empty() {
-            return Ok(None);
-        }
-        let commit = view.commit(tip)?;
-        Ok(Some(UserSnapshot { commit, changes, notes }))
+        let (changes, left_behind) = view.leave_secrets(changes, tip, include)?;
+        let commit = if changes.is_empty() { None } else { Some(view.commit(tip)?) };
+        Ok(UserSnapshot { commit, changes, left_behind, notes })
     }
 }
 
@@ -163,6 +173,42 @@ impl View<'_> {
             .stdin(paths)
             .done(self.cancel)?;
         Ok(changes)
+    }
+
+    /// Restores the committed state of files that look like secrets. Returns the other changes.
+    fn leave_secrets(
+        &self,
+        changes: Vec<Change>,
+        tip: &CommitId,
+        include: &[RepoPath],
+    ) -> Result<(Vec<Change>, LeftBehind), VaultError> {
+        let mut judge = Judge::new(&self.vault.user, include);
+        let (mut kept, mut left_behind) = (Vec::new(), LeftBehind::default());
+        let mut restored = Vec::new();
+        for change in changes {
+            let path = change.path_text();
+            let base = (change.mode_before != MODE_NONE).then_some(tip.0.as_str());
+            let is_judged = change.mode_after != MODE_NONE && !judge.is_named(&path);
+            let sign = is_judged.then(|| judge.sign(&change.path, base, self.cancel)).flatten();
+            let Some(sign) = sign else {
+                kept.push(change);
+                continue;
+            };
+            restored.extend(format!("{} {}\t", change.mode_before, change.object_before).bytes());
+            restored.extend_from_slice(&change.path);
+            restored.push(0);
+            left_behind.count += 1;
+            if left_behind.files.len() < limits::FILES_LISTED_MAX {
+                left_behind.files.push(SecretFile { path, sign: sign.into() });
+            }
+        }
+        if !restored.is_empty() {
+            self.call("update-index")
+                .args(["-z", "--index-info"])
+                .stdin(restored)
+                .done(self.cancel)?;
+        }
+        Ok((kept, left_behind))
     }
 
     fn commit(&self, tip: &CommitId) -> Result<CommitId, GitError> {

@@ -98,7 +98,14 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
     match order {
         Effect::PreparePlan { plan, .. } => {
             let (tip, start) = (commit(id), commit(id));
-            let base = PlanBase { branch: None, tip, start, dirty_count: 0, notes: Vec::new() };
+            let base = PlanBase {
+                branch: None,
+                tip,
+                start,
+                dirty_count: 0,
+                notes: Vec::new(),
+                left_behind: pitcrew_model::LeftBehind::default(),
+            };
             EffectResult::PlanPrepared { plan, base }
         }
         Effect::CheckBase { plan, .. } => EffectResult::BaseChecked { plan, checks: Vec::new() },
@@ -166,6 +173,7 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(|it| task(it, width)).collect() },

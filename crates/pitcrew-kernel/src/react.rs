@@ -117,7 +117,10 @@ fn give_turn(state: &State, worker: WorkerId, cause: &TurnCause) -> Effect {
 
 fn prepare_plan(state: &State, plan: PlanId) -> Effect {
     let it = &state.plans[plan];
-    Effect::PreparePlan { plan, base: it.head.base.clone(), clean_base: it.clean_base }
+    let (checks, head) = (all_checks(state, it), &it.head);
+    let setup = if checks.is_empty() { Vec::new() } else { head.setup.clone() };
+    let (base, include) = (head.base.clone(), head.include.clone());
+    Effect::PreparePlan { plan, base, clean_base: it.clean_base, include, setup, checks }
 }
 
 fn check_base(state: &State, plan: PlanId) -> Effect {

@@ -11,11 +11,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Imports the user's repository into the vault and resolves the start of the plan.
+    /// Imports the user's repository into the vault, resolves the start of the plan, and finds the
+    /// programs of its checks.
     PreparePlan {
         plan: PlanId,
         base: Option<String>,
         clean_base: bool,
+        /// Uncommitted paths that are part of the start even if they look like secrets.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        include: Vec<RepoPath>,
+        /// Runs before the programs are looked up, if some are not found without it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        setup: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<String>,
     },
     /// Runs every check of the plan on the base, to know which ones already fail.
     CheckBase {

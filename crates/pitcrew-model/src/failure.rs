@@ -107,6 +107,10 @@ pub enum Failure {
     Checks {
         failed: Vec<CheckFailure>,
     },
+    /// Checks cannot run, because their programs do not exist in the sandbox of checks.
+    CheckPrograms {
+        missing: Vec<MissingProgram>,
+    },
     /// The work conflicts with work that was integrated meanwhile.
     Conflict {
         paths: Vec<String>,
@@ -147,6 +151,16 @@ pub struct CheckFailure {
     pub output: String,
     /// It also failed on the base, before any task.
     pub red_on_base: bool,
+}
+
+/// A check whose program does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingProgram {
+    pub check: String,
+    pub program: String,
+    /// The existing program with the most similar name, if one is near.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
 }
 
 /// One path that the import gate refused.
@@ -219,6 +233,7 @@ impl Failure {
             | Self::Budget(_)
             | Self::Cancelled { .. }
             | Self::DiskLow { .. }
+            | Self::CheckPrograms { .. }
             | Self::Sandbox { .. } => false,
             Self::Checkout { .. }
             | Self::Setup { .. }
@@ -264,6 +279,7 @@ impl Failure {
             | Self::Gate { .. }
             | Self::ExpectedFiles { .. }
             | Self::Checks { .. }
+            | Self::CheckPrograms { .. }
             | Self::Conflict { .. }
             | Self::Interrupted
             | Self::DiskLow { .. }
@@ -306,6 +322,7 @@ impl Failure {
             | Self::GaveUp { .. }
             | Self::Timeout { .. }
             | Self::ExpectedFiles { .. }
+            | Self::CheckPrograms { .. }
             | Self::Conflict { .. }
             | Self::Interrupted
             | Self::Cancelled { .. }
@@ -354,6 +371,7 @@ impl fmt::Display for Failure {
                 write!(f, "expected files were not changed: {}", missing.join(", "))
             }
             Self::Checks { failed } => checks(f, failed),
+            Self::CheckPrograms { missing } => check_programs(f, missing),
             Self::Conflict { paths, with } => {
                 write!(f, "conflict in {}", paths.join(", "))?;
                 let with: Vec<String> = with.iter().map(ToString::to_string).collect();
@@ -398,4 +416,21 @@ fn checks(f: &mut fmt::Formatter<'_>, failed: &[CheckFailure]) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+fn check_programs(f: &mut fmt::Formatter<'_>, missing: &[MissingProgram]) -> fmt::Result {
+    for (index, MissingProgram { check, program, nearest }) in missing.iter().enumerate() {
+        if index > 0 {
+            f.write_str("; ")?;
+        }
+        write!(f, "check `{check}` cannot run: there is no program `{program}`")?;
+        if let Some(nearest) = nearest {
+            write!(f, ", did you mean `{nearest}`?")?;
+        }
+    }
+    let (checks, programs) = match missing {
+        [_] => ("check", "program"),
+        _ => ("checks", "programs"),
+    };
+    write!(f, "; fix the {checks}, or install the {programs}, for example in `setup`")
 }

@@ -43,7 +43,7 @@ pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Ori
 pub use effect::{Backend, BuiltinOrder, CheckoutPlace, Effect, TurnCause};
 pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
-pub use failure::{CheckFailure, Failure, Outcome, Refusal, RefusalKind};
+pub use failure::{CheckFailure, Failure, MissingProgram, Outcome, Refusal, RefusalKind};
 pub use grant::{Grant, GrantScope, GrantTarget, is_grantable};
 pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{
@@ -80,6 +80,6 @@ pub use subtask::{
 };
 pub use time::Timestamp;
 pub use work::{
-    CheckResult, FileChange, History, Hooks, LandedAt, LandedTask, Landing, PlanBase, Sign,
-    Snapshot, Undo, UndoneBy, Unsigned, Usage, Work,
+    CheckResult, FileChange, History, Hooks, LandedAt, LandedTask, Landing, LeftBehind, PlanBase,
+    SecretFile, Sign, Snapshot, Undo, UndoneBy, Unsigned, Usage, Work,
 };

@@ -37,6 +37,9 @@ pub struct PlanHead {
     pub denied: Vec<RepoPath>,
     #[serde(default, skip_serializing_if = "Reads::is_guided")]
     pub reads: Reads,
+    /// Uncommitted paths that are part of the base even if they look like secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<RepoPath>,
 }
 
 /// The settings that apply to every plan.

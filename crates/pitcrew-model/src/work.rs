@@ -17,6 +17,30 @@ pub struct PlanBase {
     pub dirty_count: u64,
     /// Notes for a person: a shallow source, omitted submodules.
     pub notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "LeftBehind::is_none")]
+    pub left_behind: LeftBehind,
+}
+
+/// Uncommitted files that are not in the snapshot, because they look like secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftBehind {
+    /// The first of them.
+    pub files: Vec<SecretFile>,
+    pub count: u64,
+}
+
+impl LeftBehind {
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A file that looks like a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretFile {
+    pub path: String,
+    /// What looks like a secret: `its name`, `a private key`.
+    pub sign: String,
 }
 
 /// The work of an attempt that passed the gate.

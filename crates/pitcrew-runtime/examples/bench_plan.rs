@@ -3,8 +3,8 @@
 
 use pitcrew_model::{
     Actor, AgentRef, Approval, Claim, Command, CommitId, CreatePlan, Deploy, Effect, EffectId,
-    EffectResult, Effort, Exit, Input, InputBody, Origin, Overlap, PlanBase, PlanHead, PlanSpec,
-    PlanStatus, Signal, StopReason, TaskSpec, TaskWork, Timestamp, Usage, Work,
+    EffectResult, Effort, Exit, Input, InputBody, LeftBehind, Origin, Overlap, PlanBase, PlanHead,
+    PlanSpec, PlanStatus, Signal, StopReason, TaskSpec, TaskWork, Timestamp, Usage, Work,
 };
 use pitcrew_runtime::Writer;
 use pitcrew_store::SqliteJournal;
@@ -126,16 +126,12 @@ fn command(actor: Actor, command: Command) -> Input {
 fn answer(effect: EffectId, order: &Effect) -> Vec<Input> {
     let commit = |name: &str| CommitId(format!("{name:0>40}"));
     let result = match order {
-        Effect::PreparePlan { plan, .. } => EffectResult::PlanPrepared {
-            plan: *plan,
-            base: PlanBase {
-                branch: Some("main".into()),
-                tip: commit("1"),
-                start: commit("1"),
-                dirty_count: 0,
-                notes: Vec::new(),
-            },
-        },
+        Effect::PreparePlan { plan, .. } => {
+            let (branch, tip, start) = (Some("main".into()), commit("1"), commit("1"));
+            let (dirty_count, notes, left_behind) = (0, Vec::new(), LeftBehind::default());
+            let base = PlanBase { branch, tip, start, dirty_count, notes, left_behind };
+            EffectResult::PlanPrepared { plan: *plan, base }
+        }
         Effect::CheckBase { plan, .. } => {
             EffectResult::BaseChecked { plan: *plan, checks: Vec::new() }
         }
@@ -235,6 +231,7 @@ fn create_plan() -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

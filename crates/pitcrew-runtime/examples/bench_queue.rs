@@ -142,7 +142,14 @@ fn result(effect: &Effect) -> Option<EffectResult> {
     let commit = || CommitId("1".repeat(40));
     if let Effect::PreparePlan { plan, .. } = effect {
         let (branch, dirty_count, notes) = (None, 0, Vec::new());
-        let base = PlanBase { branch, tip: commit(), start: commit(), dirty_count, notes };
+        let base = PlanBase {
+            branch,
+            tip: commit(),
+            start: commit(),
+            dirty_count,
+            notes,
+            left_behind: pitcrew_model::LeftBehind::default(),
+        };
         Some(EffectResult::PlanPrepared { plan: *plan, base })
     } else if let Effect::PrepareCheckout { attempt, .. } = effect {
         let (path, notes) = ("/tmp/a".into(), Vec::new());
@@ -220,6 +227,7 @@ fn create_plan(tasks_count: usize) -> Command {
         caps: Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(task).collect() },

@@ -325,11 +325,7 @@ fn open_vault(
 }
 
 fn layout(repository: &Repository, state: &Path, settings: &Settings) -> Layout {
-    let mut layout = Layout::beside(repository, state);
-    if let Some(folder) = &settings.worktrees {
-        layout.checkouts.clone_from(folder);
-    }
-    layout
+    Layout::beside(repository, state).with_checkouts(settings.worktrees.as_deref())
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ impl Git {
             start: start.clone(),
             dirty_count: 0,
             notes: Vec::new(),
+            left_behind: pitcrew_model::LeftBehind::default(),
         };
         let branch = Branch {
             base: base.clone(),

@@ -377,6 +377,7 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         caps: some_caps(dice),
         denied: some_path(dice, "core/b/c"),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..count).map(|it| new_task(dice, it, count)).collect() },

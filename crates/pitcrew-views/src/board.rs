@@ -9,6 +9,7 @@ mod results;
 mod usage;
 mod queries;
 mod shape;
+mod refused;
 mod view;
 mod waits;
 
@@ -17,6 +18,7 @@ pub use facts::{
     Worker,
 };
 pub use queries::QueryTally;
+pub use refused::RefusedChanges;
 pub use shape::{BoardView, PlanView, RegionView, SessionView, SubtaskView, TaskView};
 pub use view::Scope;
 

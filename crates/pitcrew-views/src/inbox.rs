@@ -5,6 +5,6 @@ mod requests;
 mod view;
 
 pub use requests::Inbox;
-pub use view::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedTask};
+pub use view::{Ask, ClosedRequest, InboxView, OpenRequest, PlannedStart, PlannedTask};
 
 pub(crate) use view::title;

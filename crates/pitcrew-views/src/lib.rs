@@ -16,14 +16,14 @@ pub mod names;
 
 pub use board::{
     Activity, Attempt, BaseCheck, BaseCheckResult, Blocked, Board, BoardView, LandingView,
-    PlanView, QueryTally, RefusedPlace, RegionView, Scope, SessionView, Step, SubtaskView,
-    TaskView, Worker,
+    PlanView, QueryTally, RefusedChanges, RefusedPlace, RegionView, Scope, SessionView, Step,
+    SubtaskView, TaskView, Worker,
 };
-pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedTask};
+pub use inbox::{Ask, ClosedRequest, Inbox, InboxView, OpenRequest, PlannedStart, PlannedTask};
 pub use messages::{
     DurationStats, MessageFilter, MessageMetrics, MessageView, Messages, MessagesView, QuestionEnd,
     QuestionView,
 };
 pub use permissions::{ActiveGrant, Granted, PermissionsView};
-pub use summary::{NotCompleted, Summary, TaskSummary, Totals, supervision};
+pub use summary::{NotCompleted, Summary, TaskSummary, Totals, changed_nothing, supervision};
 pub use timeline::{AuditLine, Line, audit, line};

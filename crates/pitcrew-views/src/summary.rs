@@ -3,7 +3,7 @@
 //! Computed from a board as it is sent, so that a client can compute it too.
 
 use crate::{
-    BoardView, PlanView, QueryTally, RefusedPlace, TaskView, plain,
+    BoardView, PlanView, QueryTally, RefusedChanges, RefusedPlace, TaskView, plain,
     words::{counted, duration, plural},
 };
 use pitcrew_model::{
@@ -61,6 +61,9 @@ pub struct TaskSummary {
     /// Hosts that its newest attempt, or that of a sub-task, was refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_places: Vec<RefusedPlace>,
+    /// Changes of all its attempts, and of its sub-tasks, that were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_changes: Vec<RefusedChanges>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,9 +126,10 @@ impl TaskSummary {
     fn of(task: &TaskView, below: &[&TaskView], now: Timestamp) -> Self {
         let took = task.attempts.iter().map(|it| it.ended_at.unwrap_or(now).since(it.started_at));
         let newest = task.newest_attempt();
-        let attempts = [task].into_iter().chain(below.iter().copied());
-        let attempts = attempts.filter_map(TaskView::newest_attempt);
+        let units = || [task].into_iter().chain(below.iter().copied());
+        let attempts = units().filter_map(TaskView::newest_attempt);
         Self {
+            refused_changes: units().flat_map(TaskView::refused_changes).collect(),
             refused_places: attempts.flat_map(|it| it.refused_places.clone()).collect(),
             task: task.id,
             key: task.key.clone(),
@@ -140,6 +144,11 @@ impl TaskSummary {
             subtasks_failed_count: below.iter().filter(|it| is_lost(it.status)).count() as u64,
         }
     }
+}
+
+/// Returns whether it is completed without any change.
+pub fn changed_nothing(status: TaskStatus, files_count: u64) -> bool {
+    status == TaskStatus::Completed && files_count == 0
 }
 
 /// Returns whether it has ended without success.

@@ -1,6 +1,10 @@
 //! Formats counts and times for people.
 
-use pitcrew_model::Timestamp;
+use crate::plain;
+use pitcrew_model::{LeftBehind, Timestamp};
+
+/// Left-behind files that are named in one line.
+const NAMED_MAX: usize = 5;
 
 /// `1 file`, `2 files`.
 pub fn counted(count: u64, word: &str) -> String {
@@ -9,6 +13,27 @@ pub fn counted(count: u64, word: &str) -> String {
 
 pub fn plural(count: u64, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+/// What a plan left behind, in one line.
+pub fn left_behind(left: &LeftBehind) -> Option<String> {
+    if left.is_none() {
+        return None;
+    }
+    let shown = left.files.iter().take(NAMED_MAX);
+    let names: Vec<String> =
+        shown.map(|it| format!("{} ({})", plain::line(&it.path), plain::line(&it.sign))).collect();
+    let more = match left.count.saturating_sub(names.len() as u64) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (what, verb) = if left.count == 1 { ("file", "looks") } else { ("files", "look") };
+    let (count, names) = (left.count, names.join(", "));
+    let (like, it) = if left.count == 1 { ("a secret", "it") } else { ("secrets", "them") };
+    Some(format!(
+        "{count} uncommitted {what} stayed behind and {verb} like {like}: {names}{more}; `include` \
+         in the plan takes {it} along"
+    ))
 }
 
 /// `12 400`.

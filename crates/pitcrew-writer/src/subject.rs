@@ -95,9 +95,10 @@ impl Subject {
     pub fn fetches_for(self) -> Option<EgressOf> {
         match self {
             Self::Working(attempt) | Self::Keeping(attempt) => Some(EgressOf::Attempt(attempt)),
-            Self::CheckingBase(plan) | Self::Landing(plan) => Some(EgressOf::Plan(plan)),
-            Self::Preparing(_)
-            | Self::UndoingLanding(_)
+            Self::Preparing(plan) | Self::CheckingBase(plan) | Self::Landing(plan) => {
+                Some(EgressOf::Plan(plan))
+            }
+            Self::UndoingLanding(_)
             | Self::Removing(_)
             | Self::Snapshotting(_)
             | Self::Restoring(..)

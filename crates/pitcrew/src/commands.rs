@@ -46,6 +46,7 @@ mod tool;
 mod tool_client;
 mod desk;
 mod reply;
+mod travel;
 
 use crate::{
     cli::{Cli, Commands},

@@ -7,13 +7,19 @@ use pitcrew_config::{
     Dirs, LayerPaths, Origins, Permissions, Settings, Trust, WorkspaceDirs, WorkspaceId, printable,
     read_layers, read_permissions, user_environment,
 };
-use pitcrew_git::{Git, Place, Repository};
+use pitcrew_git::{Git, Layout, Place, Repository};
 use pitcrew_process::{Cancel, Run, run_trusted};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
+pub const WORKTREES_HELP: &str = "set `worktrees` in your settings, usually \
+                                  `~/.config/pitcrew/config.toml`, or PITCREW_WORKTREES, to a \
+                                  folder that you may write to";
+
+/// The list of the files of a commit.
+const LISTING_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 /// Uncommitted paths that are listed before the rest is only counted.
 const PATHS_LISTED_MAX: usize = 10;
 
@@ -80,7 +86,46 @@ impl Workspace {
             local.trust = Trust::Repository;
         }
         sources.environment = user_environment();
-        Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))
+        let loaded =
+            Settings::load(&sources).map_err(|errors| Report::diagnostics(errors.to_string()))?;
+        self.refuse_worktrees_inside(&loaded)?;
+        Ok(loaded)
+    }
+
+    /// Checkouts inside the repository would be added to it by `git add`.
+    fn refuse_worktrees_inside(
+        &self,
+        (settings, origins): &(Settings, Origins),
+    ) -> Result<(), Report> {
+        let Some(folder) = &settings.worktrees else { return Ok(()) };
+        let place = Layout::resolved(folder);
+        let inside = [self.root(), self.repository.common_dir(), self.repository.git_dir()];
+        let Some(around) = inside.into_iter().find(|it| place.starts_with(it)) else {
+            return Ok(());
+        };
+        let origin = origins.get("worktrees").expect("a value has an origin");
+        let message = format!(
+            "{origin}: `worktrees` is `{}`, which is inside `{}`",
+            printable(&folder.display().to_string()),
+            printable(&around.display().to_string())
+        );
+        let help = "choose a folder outside the repository, or remove the setting: checkouts are \
+                    then beside it, in `.worktrees`";
+        Err(Report::new(Exit::Usage, message).help(help))
+    }
+
+    /// The folders that the orchestrator of this repository uses.
+    pub fn layout(&self, settings: &Settings) -> Layout {
+        Layout::beside(&self.repository, &self.dirs.state)
+            .with_checkouts(settings.worktrees.as_deref())
+    }
+
+    /// Fails unless checkouts can be created.
+    pub fn require_checkouts(&self, settings: &Settings) -> Result<(), Report> {
+        let layout = self.layout(settings);
+        let Some(obstacle) = layout.obstacle() else { return Ok(()) };
+        let message = format!("checkouts cannot be created in `{}`", layout.checkouts.display());
+        Err(Report::new(Exit::Failure, message).because(obstacle).help(WORKTREES_HELP))
     }
 
     /// Merges all layers of permissions. Errors in the files are part of the result.
@@ -122,6 +167,18 @@ impl Workspace {
         Err(Report::new(Exit::Usage, message).help(
             "commit or stash them, or leave out `--base HEAD` to start from a snapshot of them",
         ))
+    }
+
+    /// The files of a commit. `None` if git cannot list them.
+    pub fn committed_files(&self, commit: &str) -> Option<Vec<String>> {
+        let asked = Run::new("git", self.root())
+            .args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])
+            .output_bytes_max(LISTING_BYTES_MAX)
+            .timeout(Duration::from_mins(1));
+        let found = run_trusted(asked, &Cancel::default()).ok()?;
+        let is_whole = found.success() && !found.truncated;
+        let paths = String::from_utf8_lossy(&found.stdout);
+        is_whole.then(|| paths.split_terminator('\0').map(str::to_owned).collect())
     }
 
     /// A committed file comes from the repository, not from the user.

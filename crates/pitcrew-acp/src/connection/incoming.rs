@@ -6,7 +6,7 @@ use crate::{
     files::FileCall,
     frame::{self, Answer, Incoming, InvalidFrame, number, take},
     offer::Setting,
-    plain,
+    plain, refused_write,
     schema::{
         ContentBlock, PermissionOption, PermissionOptionKind, SessionUpdate, ToolCall,
         ToolCallStatus, ToolCallUpdate,
@@ -17,6 +17,7 @@ use crate::{
 };
 use pitcrew_model::{Timestamp, limits};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 const NOTE_BYTES_MAX: usize = 200;
@@ -39,6 +40,11 @@ pub(super) enum AgentRequest {
         id: Value,
         call: FileCall,
     },
+    /// The sandbox refused these writes. There is nothing to answer.
+    RefusedWrites {
+        offset: u64,
+        paths: BTreeSet<String>,
+    },
 }
 
 impl Connection {
@@ -56,7 +62,7 @@ impl Connection {
             Ok(Incoming::Answer { id, result }) => self.take_answer(id, at, result),
             Ok(Incoming::Notification { method, params }) => {
                 if method == "session/update" {
-                    self.take_update(params);
+                    return self.take_update(offset, params);
                 } else if method == "_auth/status_update" {
                     self.state().is_logged_out = params["authStatus"]["kind"] == "none";
                 }
@@ -141,9 +147,10 @@ impl Connection {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "only a few kinds of update matter here")]
-    fn take_update(&self, mut params: Value) {
+    fn take_update(&self, offset: u64, mut params: Value) -> Option<AgentRequest> {
         // An unknown kind of update is ignored.
-        let Ok(update) = serde_json::from_value(take(&mut params, "update")) else { return };
+        let update = serde_json::from_value(take(&mut params, "update")).ok()?;
+        let mut refused = BTreeSet::new();
         let mut state = self.state();
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
@@ -162,9 +169,16 @@ impl Connection {
                 self.note(&mut state, note);
             }
             SessionUpdate::ToolCallUpdate(update) => {
+                let output = update.fields.content.as_deref().unwrap_or_default();
+                let named = refused_write::named(output, &self.root);
                 let tells = update.fields.title.is_some()
                     || update.fields.status == Some(ToolCallStatus::Failed);
-                let note = note_of(state.calls.update(update));
+                let call = state.calls.update(update);
+                refused = match named {
+                    Some(named) if named.is_empty() => refused_write::places(call, &self.root),
+                    named => named.unwrap_or_default(),
+                };
+                let note = note_of(call);
                 if tells {
                     self.note(&mut state, note);
                 }
@@ -180,6 +194,7 @@ impl Connection {
             }
             _ => {}
         }
+        (!refused.is_empty()).then_some(AgentRequest::RefusedWrites { offset, paths: refused })
     }
 
     fn note(&self, state: &mut State, note: String) {

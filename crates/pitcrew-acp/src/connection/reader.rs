@@ -11,7 +11,7 @@ use crate::{
     files::{BlockedFile, FileCall, FileOutcome},
     frame::{self, number},
 };
-use pitcrew_model::{Timestamp, limits};
+use pitcrew_model::{Access, Timestamp, limits};
 use pitcrew_process::{ShimEvent, ShimEvents};
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -68,7 +68,9 @@ pub(crate) async fn catch_up(
     // A permission request of a finished turn is no longer open.
     wanted.retain(|_, it| match it {
         AgentRequest::Permission(permission) => state.asks.contains_key(&permission.call),
-        AgentRequest::Refusal(_) | AgentRequest::File { .. } => true,
+        AgentRequest::Refusal(_)
+        | AgentRequest::File { .. }
+        | AgentRequest::RefusedWrites { .. } => true,
     });
     if state.turn.is_none() {
         // The earlier process reported the activity, or it was not worth reporting.
@@ -129,6 +131,13 @@ impl Connection {
             }
             AgentRequest::Refusal(frame) => self.send_small(number, &frame).await,
             AgentRequest::File { id, call } => self.give_file(number, &id, call, asked).await,
+            AgentRequest::RefusedWrites { offset, paths } => {
+                for (place, path) in (offset..).zip(paths) {
+                    let (access, bytes_saved) = (Access::Write, 0);
+                    let event = QueuedRequest::Blocked { place, access, path, bytes_saved };
+                    asked.send(event).await.ok();
+                }
+            }
         }
     }
 

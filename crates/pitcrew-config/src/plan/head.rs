@@ -18,7 +18,7 @@ const EFFORTS: &[(&str, Effort)] =
     &[("low", Effort::Low), ("medium", Effort::Medium), ("high", Effort::High)];
 
 /// The keys that take path prefixes; the others take files.
-const PREFIX_KEYS: &[&str] = &["region", "shared", "denied"];
+const PREFIX_KEYS: &[&str] = &["region", "shared", "denied", "include"];
 
 /// The task defaults, with the plan's own values applied.
 pub(super) fn plan_wide(
@@ -49,6 +49,7 @@ pub(super) fn read(
     let name = name(root, problems);
     let description = text(root, "description", problems).map(|it| it.value).unwrap_or_default();
     let base = base(root, problems);
+    let include = paths(root, "include", problems, RepoPath::parse_prefix);
     let deploy = root.choice("deploy", DEPLOYS, problems).unwrap_or_default();
     let overlap = root.choice("overlap", OVERLAPS, problems).unwrap_or_default();
     let effort = root.choice("effort", EFFORTS, problems).unwrap_or_default();
@@ -71,6 +72,7 @@ pub(super) fn read(
         caps,
         denied,
         reads,
+        include: include.unwrap_or_default(),
     })
 }
 

@@ -11,6 +11,7 @@ pub const PLAN_KEYS: &[&str] = &[
     "name",
     "description",
     "base",
+    "include",
     "deploy",
     "overlap",
     "effort",

@@ -25,6 +25,8 @@ pub struct PlanPicture {
     pub name: String,
     pub description: String,
     pub base: Option<String>,
+    /// Uncommitted paths that are part of the base even if they look like secrets.
+    pub include: Vec<String>,
     pub deploy: Deploy,
     pub overlap: Overlap,
     pub effort: Effort,
@@ -78,6 +80,7 @@ pub fn describe(spec: &PlanSpec) -> Result<PlanPicture, CycleError> {
         name: spec.head.name.clone(),
         description: spec.head.description.clone(),
         base: spec.head.base.clone(),
+        include: spec.head.include.iter().map(ToString::to_string).collect(),
         deploy: spec.head.deploy,
         overlap: spec.head.overlap,
         effort: spec.head.effort,
@@ -149,6 +152,10 @@ impl fmt::Display for PlanPicture {
         }
         let base = printable(self.base.as_deref().unwrap_or("the current branch"));
         writeln!(f, "  starts from {base}; {}", self.rules())?;
+        if !self.include.is_empty() {
+            let paths = printable(&self.include.join(", "));
+            writeln!(f, "  includes uncommitted files even if they look like secrets: {paths}")?;
+        }
         if !self.denied.is_empty() {
             writeln!(f, "  no task may change {}", printable(&self.denied.join(", ")))?;
         }

@@ -91,6 +91,7 @@ fn any_name_is_judged_without_a_panic() {
         let change = |path: &[u8]| Change {
             mode_before: "000000".into(),
             mode_after: "100644".into(),
+            object_before: "0".repeat(40),
             object: "1".repeat(40),
             letter: 'A',
             path: path.to_vec(),

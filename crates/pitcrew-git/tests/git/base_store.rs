@@ -126,7 +126,8 @@ fn packs(vault: &Vault, extension: &str) -> Vec<std::path::PathBuf> {
 }
 
 fn plan(lab: &Lab, vault: &Vault, number: u64) -> CommitId {
-    let order = PreparePlan { plan: PlanId(number), base: None, clean_base: false };
+    let order =
+        PreparePlan { plan: PlanId(number), base: None, clean_base: false, include: Vec::new() };
     vault.prepare_plan(&order, &lab.cancel).expect("a base").start
 }
 

@@ -147,7 +147,7 @@ impl Lab {
     }
 
     pub fn plan(&self, vault: &Vault) -> PlanBase {
-        let order = PreparePlan { plan: PLAN, base: None, clean_base: false };
+        let order = PreparePlan { plan: PLAN, base: None, clean_base: false, include: Vec::new() };
         vault.prepare_plan(&order, &self.cancel).expect("a base")
     }
 

@@ -4,7 +4,7 @@ use pitcrew_model::{Failure, PlanId};
 use std::fs;
 
 fn order(base: Option<&str>, clean_base: bool) -> PreparePlan {
-    PreparePlan { plan: PLAN, base: base.map(str::to_owned), clean_base }
+    PreparePlan { plan: PLAN, base: base.map(str::to_owned), clean_base, include: Vec::new() }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use crate::lab::{Lab, make_executable, tree_of};
-use pitcrew_model::limits;
+use pitcrew_git::{PreparePlan, Uncommitted, UncommittedFile};
+use pitcrew_model::{PlanId, RepoPath, limits};
 use std::fs;
 
 /// S1-051: a dirty tree does not block a plan. Its changes are included, and the tree is not
@@ -153,4 +154,65 @@ fn split_and_sparse_indexes_and_linked_worktrees_are_supported() {
     assert_eq!((base.branch.as_deref(), base.dirty_count), (Some("other"), 1));
     let names = lab.vault_git(&vault, &["ls-tree", "-r", "--name-only", &base.start.0]);
     assert!(names.contains("api/lib.rs"), "what is sparse is not deleted: {names}");
+}
+
+/// What looks like a secret stays behind, also if it is staged or part of a tracked file.
+#[test]
+fn secrets_are_not_in_the_snapshot() {
+    let lab = Lab::new();
+    let token =
+        |end: &str| format!("key = {}_{}{end}\n", "ghp", "Zk3vQ8sLw1Xn5Rt7Bd9Fh2Jm4Pc6Gy0AeUo");
+    lab.write("known.toml", token("I"));
+    lab.write("config.toml", "key = none\n");
+    lab.write("old.pem", "old\n");
+    lab.commit("second");
+    lab.write("known.toml", format!("{}more = 1\n", token("I")));
+    lab.write("config.toml", token("J"));
+    lab.write(".env", "staged secret\n");
+    lab.git(&["add", ".env"]);
+    lab.write("app/.env.local", "secret\n");
+    lab.write("app/plain.txt", "plain\n");
+    fs::remove_file(lab.user.join("old.pem")).unwrap();
+    let order = |plan, include: &[&str]| PreparePlan {
+        plan: PlanId(plan),
+        base: None,
+        clean_base: false,
+        include: include.iter().map(|it| RepoPath::parse(it).unwrap()).collect(),
+    };
+    let vault = lab.vault();
+    let base = vault.prepare_plan(&order(1, &[]), &lab.cancel).unwrap();
+    let left = base.left_behind.files.iter().map(|it| (it.path.as_str(), it.sign.as_str()));
+    let wanted =
+        [(".env", "its name"), ("app/.env.local", "its name"), ("config.toml", "a GitHub token")];
+    assert_eq!(left.collect::<Vec<_>>(), wanted);
+    assert_eq!((base.left_behind.count, base.dirty_count), (3, 3));
+    let names = |start: &str| lab.vault_git(&vault, &["ls-tree", "-r", "--name-only", start]);
+    let listed = names(&base.start.0);
+    assert!(!listed.contains(".env") && !listed.contains("old.pem"), "{listed}");
+    assert!(listed.contains("app/plain.txt"), "{listed}");
+    let show = |path: &str| lab.vault_git(&vault, &["show", &format!("{}:{path}", base.start)]);
+    assert_eq!(show("config.toml"), "key = none");
+    assert!(show("known.toml").ends_with("more = 1"), "a committed secret is no reason");
+    // A staged file is an object of the user's repository, and so it is in the vault. What checkouts
+    // borrow from has neither.
+    let all = ["cat-file", "--batch-all-objects", "--batch-check"];
+    let borrowed = lab.git_in(&vault.layout().base_store(), &all);
+    let unstaged = lab.git(&["hash-object", "app/.env.local"]);
+    assert!(!borrowed.contains(&lab.git(&["hash-object", ".env"])), "{borrowed}");
+    assert!(!borrowed.contains(&unstaged) && !lab.vault_git(&vault, &all).contains(&unstaged));
+
+    let base = vault.prepare_plan(&order(2, &[".env", "app"]), &lab.cancel).unwrap();
+    assert_eq!(base.left_behind.count, 1);
+    let listed = names(&base.start.0);
+    assert!(listed.contains(".env\n") && listed.contains("app/.env.local"), "{listed}");
+    // The list for a person and the snapshot agree.
+    let include = [RepoPath::parse("app").unwrap(), RepoPath::parse("gone").unwrap()];
+    let found = lab.repository().uncommitted(None, &include, &lab.cancel).unwrap();
+    let paths = |it: &[UncommittedFile]| it.iter().map(|it| it.path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&found.left_behind), [".env", "config.toml"]);
+    assert_eq!(paths(&found.files), ["known.toml", "old.pem", "app/.env.local", "app/plain.txt"]);
+    assert_eq!(found.files[1].bytes, None);
+    assert_eq!(found.unmatched, include[1..]);
+    let other = lab.repository().uncommitted(Some("other"), &[], &lab.cancel).unwrap();
+    assert_eq!(other, Uncommitted::default());
 }

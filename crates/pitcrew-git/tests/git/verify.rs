@@ -206,3 +206,30 @@ fn integration_branch_moves_by_compare_and_set() {
     let failure = integrate(&two).expect_err("it has moved");
     assert!(failure.to_string().contains(one.short()), "{failure}");
 }
+
+/// Programs are looked up in a checkout of the base, after setup if need be.
+#[test]
+fn missing_programs_of_checks_are_found() {
+    let lab = Lab::new();
+    lab.write("tool.sh", "exit 0\n");
+    lab.commit("a tool");
+    let vault = lab.vault();
+    let base = lab.plan(&vault);
+    let find = |setup: &[&str], checks: &[&str]| {
+        let texts = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let (setup, checks) = (texts(setup), texts(checks));
+        vault.require_programs(PLAN, &base.start, (&setup, &checks), &lab.policy, &lab.cancel)
+    };
+    let fine = ["git status", "./tool.sh", "cd core && ls", "[ -e core ]", "nothing-such || true"];
+    assert_eq!(find(&[], &fine), Ok(()));
+    let Err(Failure::CheckPrograms { missing }) =
+        find(&["true"], &["ls", "gti status", "./tol.sh"])
+    else {
+        panic!("they are missing")
+    };
+    let near: Vec<_> = missing.iter().map(|it| it.nearest.as_deref()).collect();
+    assert_eq!((missing[0].check.as_str(), missing[0].program.as_str()), ("gti status", "gti"));
+    assert_eq!(near, [Some("git"), Some("./tool.sh")]);
+    assert_eq!(find(&["mkdir bin && touch bin/made"], &["cd bin && ./made"]), Ok(()));
+    assert_eq!(find(&["exit 3"], &["./later"]), Ok(()), "attempts report a failing setup");
+}

@@ -2,11 +2,14 @@
 
 use super::ask_query::{self, Ask};
 use crate::{
-    State,
+    State, WorkerAccess,
+    react::worker_access,
     state::{Process, Worker},
 };
 use alloc::{format, string::String, vec, vec::Vec};
-use pitcrew_model::{Access, Event, QueryVia, Rejection, Timestamp, WorkerId, limits, text};
+use pitcrew_model::{
+    Access, CheckoutRole, Event, QueryVia, Rejection, RepoPath, Timestamp, WorkerId, limits, text,
+};
 
 /// A longer text is not a path.
 const PATH_BYTES_MAX: usize = 1_024;
@@ -26,6 +29,10 @@ pub fn blocked(state: &State, at: Timestamp, it: &Blocked<'_>) -> Result<Vec<Eve
     let Blocked { worker, place, access, bytes_saved, .. } = *it;
     let row = state.worker(worker)?;
     let path: String = text::cut(it.path, PATH_BYTES_MAX).into();
+    if access == Access::Write && may_write(state, worker, &path) {
+        // The message about it is from another sandbox or about another place.
+        return Ok(Vec::new());
+    }
     if row.blocked_at.is_some_and(|last| place <= last) || !is_worth_noting(row, access, &path) {
         return Ok(Vec::new());
     }
@@ -38,6 +45,11 @@ pub fn blocked(state: &State, at: Timestamp, it: &Blocked<'_>) -> Result<Vec<Eve
         events.extend(ask_query::decide(state, at, row.attempt, &ask).unwrap_or_default());
     }
     Ok(events)
+}
+
+fn may_write(state: &State, worker: WorkerId, path: &str) -> bool {
+    let WorkerAccess { zone, stay, .. } = worker_access(state, worker);
+    stay != CheckoutRole::Reader && RepoPath::parse(path).is_ok() && zone.allows(path)
 }
 
 fn is_worth_noting(worker: &Worker, access: Access, path: &str) -> bool {

@@ -117,6 +117,7 @@ fn head(subtasks: &[SubtaskSpec], rules: &HouseRules) -> PlanHead {
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: rules.caps,
+        include: Vec::new(),
     }
 }
 

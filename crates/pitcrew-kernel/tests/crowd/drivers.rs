@@ -24,6 +24,7 @@ pub fn success(id: EffectId, effect: &Effect) -> EffectResult {
                 start: commit(id),
                 dirty_count: 0,
                 notes: Vec::new(),
+                left_behind: pitcrew_model::LeftBehind::default(),
             };
             EffectResult::PlanPrepared { plan: *plan, base }
         }

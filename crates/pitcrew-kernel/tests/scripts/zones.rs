@@ -49,6 +49,29 @@ fn a_refused_file_is_recorded() {
     );
 }
 
+/// A refused write inside the zone is about another place.
+#[test]
+fn a_write_inside_the_zone_is_not_recorded() {
+    check(
+        "
+            ~ plan demo | a in ui
+            ~ prepared plan-1
+            ~ start task-1
+            blocked worker-1 7 write ui/form.rs
+            blocked worker-1 8 write core/form.rs
+            blocked worker-1 9 write ../ui/form.rs
+        ",
+        &expect![[r#"
+            > blocked worker-1 7 write ui/form.rs
+              nothing
+            > blocked worker-1 8 write core/form.rs
+              worker-1 may not write core/form.rs
+            > blocked worker-1 9 write ../ui/form.rs
+              worker-1 may not write ../ui/form.rs
+        "#]],
+    );
+}
+
 /// S0-042: a repeated signal is one query.
 #[test]
 fn a_need_line_is_one_query() {

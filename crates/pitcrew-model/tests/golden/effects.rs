@@ -6,7 +6,7 @@ use crate::{
 };
 use pitcrew_model::{
     AttemptId, Backend, BuiltinOrder, CheckoutPlace, CheckoutRole, CommitId, Effect, History,
-    Hooks, LandedTask, Reads, Sign, WorkspaceMode, Zone,
+    Hooks, LandedTask, Reads, RepoPath, Sign, WorkspaceMode, Zone,
 };
 
 fn effects() -> Vec<Effect> {
@@ -22,10 +22,17 @@ fn effects() -> Vec<Effect> {
     .concat()
 }
 
+fn prepare(base: Option<&str>, clean_base: bool, include: &[RepoPath], checks: &[&str]) -> Effect {
+    let (base, include) = (base.map(Into::into), include.to_vec());
+    let (setup, checks) = (strings(checks), strings(checks));
+    Effect::PreparePlan { plan: PLAN, base, clean_base, include, setup, checks }
+}
+
 fn plan_effects() -> Vec<Effect> {
     vec![
-        Effect::PreparePlan { plan: PLAN, base: Some("main".into()), clean_base: true },
-        Effect::PreparePlan { plan: PLAN, base: None, clean_base: false },
+        prepare(Some("main"), true, &[], &[]),
+        prepare(None, false, &[], &[]),
+        prepare(None, false, &[path(".env")], &["npm test"]),
         Effect::CheckBase {
             plan: PLAN,
             commit: commit("a"),

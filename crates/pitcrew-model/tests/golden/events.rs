@@ -99,6 +99,7 @@ fn plan_events() -> Vec<Event> {
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
         created(PlanHead { caps: caps(), ..plan_head() }),
+        created(PlanHead { include: vec![path(".env")], ..plan_head() }),
         Event::PlanMoved {
             plan: PLAN,
             from: PlanStatus::AwaitingApproval,

@@ -5,7 +5,8 @@ use crate::{
     values::{PLAN, TASK, strings},
 };
 use pitcrew_model::{
-    BudgetScope, CheckFailure, Failure, Measure, Refusal, RefusalKind, Spending, Timestamp,
+    BudgetScope, CheckFailure, Failure, Measure, MissingProgram, Refusal, RefusalKind, Spending,
+    Timestamp,
 };
 
 fn failures() -> Vec<Failure> {
@@ -15,6 +16,11 @@ fn failures() -> Vec<Failure> {
         code,
         output: "1 failed\n".into(),
         red_on_base,
+    };
+    let missing = |nearest: Option<&str>| MissingProgram {
+        check: "pytst -q".into(),
+        program: "pytst".into(),
+        nearest: nearest.map(Into::into),
     };
     vec![
         Failure::Checkout { message: message() },
@@ -70,6 +76,7 @@ fn failures() -> Vec<Failure> {
             message: "it has no model `small`; its models: big".into(),
         },
         Failure::Hook { hook: "commit-msg".into(), code: Some(1), output: "no ticket".into() },
+        Failure::CheckPrograms { missing: vec![missing(None), missing(Some("pytest"))] },
     ]
 }
 
@@ -103,5 +110,6 @@ golden!(
         LimitStays,
         ModelMissing,
         Hook,
+        CheckPrograms,
     ]
 );

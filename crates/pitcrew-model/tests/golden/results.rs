@@ -5,8 +5,8 @@ use crate::{
     values::{ATTEMPT, PLAN, TASK, WORKER, check_result, commit, exit, strings},
 };
 use pitcrew_model::{
-    CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, PlanBase, Snapshot,
-    StopReason, Undo, UndoneBy, Unsigned, Usage, Work,
+    CheckResult, EffectResult, Failure, FileChange, LandedAt, Landing, LeftBehind, PlanBase,
+    SecretFile, Snapshot, StopReason, Undo, UndoneBy, Unsigned, Usage, Work,
 };
 
 fn results() -> Vec<EffectResult> {
@@ -20,7 +20,10 @@ fn plan_results() -> Vec<EffectResult> {
         start: commit("b"),
         dirty_count: 2,
         notes: strings(&["a shallow clone"]),
+        left_behind: LeftBehind::default(),
     };
+    let secret = SecretFile { path: ".env".into(), sign: "its name".into() };
+    let left_behind = LeftBehind { files: vec![secret], count: 1 };
     let landing = Landing {
         commit: commit("c"),
         at: LandedAt::Base { branch: "main".into() },
@@ -41,6 +44,7 @@ fn plan_results() -> Vec<EffectResult> {
     vec![
         EffectResult::PlanPrepared { plan: PLAN, base: base(Some("main")) },
         EffectResult::PlanPrepared { plan: PLAN, base: base(None) },
+        EffectResult::PlanPrepared { plan: PLAN, base: PlanBase { left_behind, ..base(None) } },
         EffectResult::PlanNotPrepared { plan: PLAN, failure: Failure::Interrupted },
         EffectResult::BaseChecked { plan: PLAN, checks: vec![check_result(), stopped] },
         EffectResult::Landed { plan: PLAN, landing },

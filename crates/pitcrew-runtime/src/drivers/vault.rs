@@ -220,9 +220,13 @@ impl VaultDriver {
             self.expected_checks.forget(attempt);
         }
         Ok(match effect {
-            Effect::PreparePlan { plan, base, clean_base } => {
-                let order = PreparePlan { plan, base, clean_base };
-                EffectResult::PlanPrepared { plan, base: vault.prepare_plan(&order, cancel)? }
+            Effect::PreparePlan { plan, base, clean_base, include, setup, checks } => {
+                let order = PreparePlan { plan, base, clean_base, include };
+                let base = vault.prepare_plan(&order, cancel)?;
+                let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));
+                let commands = (setup.as_slice(), checks.as_slice());
+                vault.require_programs(plan, &base.start, commands, &policy, cancel)?;
+                EffectResult::PlanPrepared { plan, base }
             }
             Effect::CheckBase { plan, commit, setup, checks } => {
                 let policy = self.fetching(Caches::Checks, &self.dirs.checks(plan));

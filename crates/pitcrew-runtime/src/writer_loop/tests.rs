@@ -97,6 +97,7 @@ fn prepared(effect: EffectId) -> Signal {
         start: commit,
         dirty_count: 0,
         notes: Vec::new(),
+        left_behind: pitcrew_model::LeftBehind::default(),
     };
     let result = EffectResult::PlanPrepared { plan: PlanId(1), base };
     Signal::EffectEnded { effect, result }

@@ -12,6 +12,9 @@ use pitcrew_model::{
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt};
 
+/// The files of an attempt that are listed as refused.
+const REFUSED_LISTED_MAX: usize = 50;
+
 /// The read model of all plans and tasks.
 #[derive(Clone, Debug)]
 pub struct Board {
@@ -60,6 +63,7 @@ impl Default for Board {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub head: PlanHead,
+    pub clean_base: bool,
     pub status: PlanStatus,
     pub since: Timestamp,
     pub reason: String,
@@ -167,6 +171,9 @@ pub struct Attempt {
     pub output: Option<TaskOutput>,
     #[serde(default, skip_serializing_if = "Blocked::is_none")]
     pub blocked: Blocked,
+    /// The first of the different files that it could not write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_writes: Vec<String>,
     /// The last denied action, and the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied: Option<String>,
@@ -199,6 +206,17 @@ impl Blocked {
         };
         *count = count.saturating_add(1);
         self.bytes_saved = self.bytes_saved.saturating_add(bytes_saved);
+    }
+}
+
+impl Attempt {
+    pub(super) fn block(&mut self, access: Access, path: &str, bytes_saved: u64) {
+        self.blocked.count(access, bytes_saved);
+        let path = plain::line(path);
+        let is_new = access == Access::Write && !self.refused_writes.contains(&path);
+        if is_new && self.refused_writes.len() < REFUSED_LISTED_MAX {
+            self.refused_writes.push(path);
+        }
     }
 }
 

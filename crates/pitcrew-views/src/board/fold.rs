@@ -28,9 +28,9 @@ impl Board {
             Event::AgentsMaxSet { count } => self.agents_max = *count,
             Event::SandboxApplied { sandbox } => self.sandbox = Some(sandbox.clone()),
             Event::TierAccepted { tier, .. } => self.accepted_tier = Some(*tier),
-            Event::PlanCreated { plan, head, status, .. } => {
+            Event::PlanCreated { plan, head, status, clean_base, .. } => {
                 self.limit(BudgetScope::Plan(*plan), head.caps);
-                self.create_plan(*plan, head, *status, at);
+                self.create_plan(*plan, (head, *clean_base), *status, at);
             }
             Event::TaskAdded { plan, task, spec, depends_on } => {
                 self.limit(BudgetScope::Task(*task), spec.caps);
@@ -100,8 +100,8 @@ impl Board {
                 self.live.remove(worker);
                 self.edit_worker(*worker, |it| it.activity = Some(activity));
             }
-            Event::AccessBlocked { worker, access, bytes_saved, .. } => {
-                self.edit_attempt_of(*worker, |it| it.blocked.count(*access, *bytes_saved));
+            Event::AccessBlocked { worker, access, path, bytes_saved, .. } => {
+                self.edit_attempt_of(*worker, |it| it.block(*access, path, *bytes_saved));
             }
             Event::ToolDecided {
                 worker,
@@ -208,9 +208,16 @@ impl Board {
         }
     }
 
-    fn create_plan(&mut self, plan: PlanId, head: &PlanHead, status: PlanStatus, at: Timestamp) {
+    fn create_plan(
+        &mut self,
+        plan: PlanId,
+        (head, clean_base): (&PlanHead, bool),
+        status: PlanStatus,
+        at: Timestamp,
+    ) {
         self.plans.entry(plan).or_insert_with(|| Plan {
             head: head.clone(),
+            clean_base,
             status,
             since: at,
             reason: String::new(),
@@ -330,6 +337,7 @@ impl Board {
             unkept: None,
             output: None,
             blocked: Blocked::default(),
+            refused_writes: Vec::new(),
             denied: None,
             refused_places: Vec::new(),
             egress_offset: 0,

@@ -10,9 +10,11 @@ use crate::{
 };
 use pitcrew_model::{
     Deploy, Overlap, PlanStatus, Reason, RepoPath, TaskId, TaskStatus, WorkerStatus, exclusive,
-    overlap,
+    overlap, text,
 };
 
+/// A reason with a rule, in bytes.
+const REASON_BYTES_MAX: usize = 280;
 /// The most names in a reason; the rest is counted.
 const NAMES_LISTED_MAX: usize = 3;
 
@@ -149,8 +151,11 @@ impl Board {
             }
             Reason::Failure { .. } => {
                 let why = plain::line(&task.reason.to_string());
-                match self.newest_attempt(task).and_then(|it| it.denied.as_deref()) {
-                    Some(denied) => format!("{why}; {denied}"),
+                let newest = self.newest_attempt(task);
+                let denied = newest.and_then(|it| it.denied.clone());
+                let refused = newest.filter(|it| !it.refused_writes.is_empty());
+                match denied.or_else(|| refused.map(|_| may_change(task))) {
+                    Some(rule) => with_rule(&why, &rule),
                     None => why,
                 }
             }
@@ -208,5 +213,22 @@ fn finishing(attempt: &Attempt) -> &'static str {
         }
         Step::Verify => "the checks run on the merged tree",
         Step::Integrate => "its work is being integrated",
+    }
+}
+
+/// A reason with the rule behind it, short enough for one line with both.
+fn with_rule(why: &str, rule: &str) -> String {
+    let room = REASON_BYTES_MAX.saturating_sub(rule.len());
+    let short = text::cut(why, room);
+    let dots = if short.len() < why.len() { "…" } else { "" };
+    format!("{short}{dots}; {rule}")
+}
+
+/// The rule behind a refused write.
+fn may_change(task: &Task) -> String {
+    let region: Vec<&str> = task.spec.region.iter().map(RepoPath::as_str).collect();
+    match &region[..] {
+        [] => "it may not write outside its zone".to_owned(),
+        region => format!("it may write only in its region ({})", region.join(", ")),
     }
 }

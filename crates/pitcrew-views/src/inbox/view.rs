@@ -54,6 +54,9 @@ pub enum Ask {
     /// Everything that the plan will execute, verbatim.
     PlanExecution {
         base: Option<PlanBase>,
+        /// What the base will be.
+        #[serde(default)]
+        start: PlannedStart,
         setup: Vec<String>,
         tasks: Vec<PlannedTask>,
     },
@@ -102,6 +105,17 @@ impl Ask {
             Self::Question { .. } => MessageKind::Question.priority(),
         }
     }
+}
+
+/// Where a plan will start from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedStart {
+    /// Absent: what is checked out.
+    pub base: Option<String>,
+    /// It does not start with uncommitted work.
+    pub clean: bool,
+    /// Uncommitted paths that it starts with even if they look like secrets.
+    pub include: Vec<RepoPath>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,6 +219,7 @@ fn ask(request: &Request, board: &Board) -> Ask {
     match &request.kind {
         RequestKind::PlanExecution => Ask::PlanExecution {
             base: plan.and_then(|it| it.base.clone()),
+            start: plan.map(start).unwrap_or_default(),
             setup: plan.map(|it| blocks(&it.head.setup)).unwrap_or_default(),
             tasks: plan.map(|it| planned(it, board)).unwrap_or_default(),
         },
@@ -225,6 +240,14 @@ fn ask(request: &Request, board: &Board) -> Ask {
             question: plain::block(question),
             prompt: task.map(|it| plain::block(it.spec.work.prompt())),
         },
+    }
+}
+
+fn start(plan: &Plan) -> PlannedStart {
+    PlannedStart {
+        base: plan.head.base.clone(),
+        clean: plan.clean_base,
+        include: plan.head.include.clone(),
     }
 }
 

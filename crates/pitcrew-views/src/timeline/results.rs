@@ -1,7 +1,10 @@
 //! The text of the results of effects.
 
 use super::line::{About, LineDraft};
-use crate::{Board, plain, words::counted};
+use crate::{
+    Board, plain,
+    words::{counted, left_behind},
+};
 use pitcrew_model::{
     Actor, CheckResult, EffectResult, Failure, LandedAt, Landing, PlanBase, StopReason,
     SubtaskName, TaskId, Undo, UndoneBy, Work,
@@ -118,7 +121,8 @@ fn prepared(base: &PlanBase) -> String {
         0 => String::new(),
         count => format!(", with {}", counted(count, "uncommitted path")),
     };
-    let notes: Vec<String> = base.notes.iter().map(|it| plain::line(it)).collect();
+    let notes = base.notes.iter().map(|it| plain::line(it));
+    let notes: Vec<String> = left_behind(&base.left_behind).into_iter().chain(notes).collect();
     let notes = if notes.is_empty() { String::new() } else { format!("; {}", notes.join("; ")) };
     format!("starts from {branch} at {}{dirty}{notes}", base.tip.short())
 }

@@ -42,6 +42,11 @@ fn a_plan_request_shows_everything_it_executes() {
               "the repository is shallow"
             ]
           },
+          "start": {
+            "base": null,
+            "clean": false,
+            "include": []
+          },
           "setup": [
             "make deps"
           ],

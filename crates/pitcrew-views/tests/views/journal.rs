@@ -151,6 +151,7 @@ pub fn base() -> PlanBase {
         start: commit('b'),
         dirty_count: 2,
         notes: vec!["the repository is shallow".to_owned()],
+        left_behind: pitcrew_model::LeftBehind::default(),
     }
 }
 
@@ -168,6 +169,7 @@ pub fn head(name: &str) -> PlanHead {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     }
 }
 

@@ -62,7 +62,14 @@ fn result(id: EffectId, order: Effect) -> EffectResult {
         Effect::PreparePlan { plan, .. } => {
             let (tip, start) = (commit.clone(), commit);
             let branch = Some("main".into());
-            let base = PlanBase { branch, tip, start, dirty_count: 0, notes: Vec::new() };
+            let base = PlanBase {
+                branch,
+                tip,
+                start,
+                dirty_count: 0,
+                notes: Vec::new(),
+                left_behind: pitcrew_model::LeftBehind::default(),
+            };
             EffectResult::PlanPrepared { plan, base }
         }
         Effect::CheckBase { plan, checks, .. } => {
@@ -134,6 +141,7 @@ fn create_plan(number: u64) -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS_PER_PLAN).map(task).collect() },

@@ -1,6 +1,6 @@
 //! Approves or denies a request.
 
-use super::{CommandResult, reply};
+use super::{CommandResult, reply, travel};
 use crate::{
     cli::{ApproveArgs, DenyArgs, Json},
     client::Client,
@@ -34,8 +34,13 @@ async fn run(decision: Decision, form: Json, output: Output) -> CommandResult {
     let request = ids::request(&client, &id).await?;
     // Fetched before the decision closes the request.
     let waiting = client.inbox().await?.open.into_iter().find(|it| it.id == request);
+    let travelling = waiting.as_ref().filter(|_| verdict == Verdict::Approve && !form.json);
+    let travelling = travelling.and_then(|it| travel::of_request(&client.workspace, it));
     let command = Command::DecideRequest { request, verdict, reason, scope };
     let accepted = client.command(&command).await?;
+    for line in travelling.into_iter().flatten() {
+        output.note(&line);
+    }
     let plan = waiting.as_ref().map(|it| it.plan);
     let words = match (verdict, waiting.map(|it| it.ask), plan) {
         (Verdict::Approve, Some(Ask::PlanExecution { .. }), Some(plan)) => {

@@ -9,7 +9,7 @@ use crate::{
     output::Output,
     render::{Align, Table},
     report::Report,
-    workspace::{Workspace, current_folder, user_dirs},
+    workspace::{WORKTREES_HELP, Workspace, current_folder, user_dirs},
 };
 use pitcrew_config::{
     SandboxSettings, Settings, printable, private_dir, read_definitions, user_environment,
@@ -196,6 +196,7 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
                 _ => Finding::new("settings", Health::Limited, format!("{count} ignored"))
                     .help("pitcrew config show --origin"),
             });
+            findings.push(checkouts(&workspace, &settings));
             findings.push(permissions(&workspace, &settings));
             findings.extend(roles(&workspace));
             findings.extend(agents(&settings));
@@ -212,6 +213,19 @@ async fn repository(workspace: Workspace) -> Vec<Finding> {
         Err(report) => Finding::of_report("orchestrator", &report),
     });
     findings
+}
+
+/// The folder of the checkouts: it must be possible to create it.
+fn checkouts(workspace: &Workspace, settings: &Settings) -> Finding {
+    let layout = workspace.layout(settings);
+    let folder = printable(&layout.checkouts.display().to_string());
+    match layout.obstacle() {
+        None => Finding::new("checkouts", Health::Good, folder),
+        Some(obstacle) => {
+            let text = format!("{folder} cannot be created: {}", printable(&obstacle));
+            Finding::new("checkouts", Health::Bad, text).help(WORKTREES_HELP)
+        }
+    }
 }
 
 /// A permissions file with errors is not used.

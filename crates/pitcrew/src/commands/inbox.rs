@@ -1,7 +1,13 @@
 //! Shows the requests that wait for a person.
 
-use super::CommandResult;
-use crate::{cli::InboxArgs, client::Client, exit::Exit, output::Output, render};
+use super::{CommandResult, travel};
+use crate::{
+    cli::InboxArgs,
+    client::Client,
+    exit::Exit,
+    output::Output,
+    render::{self, Details},
+};
 use pitcrew_api::paths::BoardQuery;
 
 pub async fn run(args: InboxArgs, output: Output) -> CommandResult {
@@ -12,7 +18,11 @@ pub async fn run(args: InboxArgs, output: Output) -> CommandResult {
     } else {
         // Ages are computed with the orchestrator's clock.
         let now = client.board(BoardQuery::default()).await?.at;
-        output.print(&render::inbox(&inbox, now, args.all, output.out))?;
+        let more = inbox.open.iter();
+        let more: Details = more
+            .filter_map(|it| Some((it.id, travel::of_request(&client.workspace, it)?)))
+            .collect();
+        output.print(&render::inbox(&inbox, &more, now, args.all, output.out))?;
     }
     Ok(Exit::Success)
 }

@@ -2,6 +2,7 @@
 
 mod tasks;
 mod cost;
+mod regions;
 
 use super::{CommandResult, reply};
 use crate::{
@@ -41,13 +42,14 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
     let (name, bytes) = reply::read_file(&args.file)?;
     let PlanContext { settings, defaults, workspace } = plan_context()?;
     let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
-    if let (Ok(parsed), Some(workspace)) = (&mut parsed, workspace) {
+    if let (Ok(parsed), Some(workspace)) = (&mut parsed, &workspace) {
         read_definitions(&workspace.user, workspace.root()).apply(&mut parsed.spec);
     }
     if args.output.json {
         let (wrong, doubtful, found) = match &parsed {
             Ok(ParsedPlan { spec, warnings }) => {
-                (impossible(spec, &defaults), uncapped(spec, &settings), warnings)
+                let doubtful = doubtful(spec, &settings, workspace.as_ref());
+                (impossible(spec, &defaults), doubtful, warnings)
             }
             Err(errors) => (Vec::new(), Vec::new(), &errors.diagnostics),
         };
@@ -63,7 +65,7 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
     let place = format!("{name}: ");
     refuse_impossible(&place, &parsed.spec, &defaults)?;
     warn(&parsed, output);
-    warn_uncapped(&place, &parsed.spec, &settings, output);
+    warn_doubtful(&place, &parsed.spec, &settings, workspace.as_ref(), output);
     output
         .line(&format!("{name}: {}, no errors", plural(parsed.spec.tasks.len() as u64, "task")))?;
     Ok(Exit::Success)
@@ -111,9 +113,25 @@ pub fn warn(parsed: &ParsedPlan, output: Output) {
     }
 }
 
-/// Warns about agents that a cost cap does not apply to. `place` goes before each message.
-pub fn warn_uncapped(place: &str, spec: &PlanSpec, settings: &Settings, output: Output) {
-    for PlanProblem { message, help } in uncapped(spec, settings) {
+/// What may be a mistake: agents that a cost cap does not apply to, and regions without files.
+fn doubtful(
+    spec: &PlanSpec,
+    settings: &Settings,
+    workspace: Option<&Workspace>,
+) -> Vec<PlanProblem> {
+    let regions = workspace.map(|it| regions::unmatched(spec, it)).unwrap_or_default();
+    uncapped(spec, settings).into_iter().chain(regions).collect()
+}
+
+/// Warns about what may be a mistake. `place` goes before each message.
+pub fn warn_doubtful(
+    place: &str,
+    spec: &PlanSpec,
+    settings: &Settings,
+    workspace: Option<&Workspace>,
+    output: Output,
+) {
+    for PlanProblem { message, help } in doubtful(spec, settings, workspace) {
         output.note(&format!("{place}warning: {message}\nhelp: {help}\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 mod meant;
 
-use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable};
+use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable, travel};
 use crate::{
     ask::{Confirmation, Person},
     backends::{DefaultAgent, plan_defaults},
@@ -17,8 +17,9 @@ use crate::{
 };
 use pitcrew_api::paths::BoardQuery;
 use pitcrew_config::{
-    IntentRequest, PlanDefaults, Severity, describe, intent_plan, read_definitions,
+    IntentRequest, PlanDefaults, Settings, Severity, describe, intent_plan, read_definitions,
 };
+use pitcrew_git::Uncommitted;
 use pitcrew_model::{
     Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
     RequestId, Seq, Tier, Timestamp,
@@ -28,23 +29,19 @@ use pitcrew_views::{BoardView, Summary, plain, words::clock};
 pub async fn run(args: RunArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let settings = workspace.settings()?.0;
+    workspace.require_checkouts(&settings)?;
     let (defaults, default_agent) = plan_defaults(&settings, Severity::Error);
     let (mut spec, origin) = spec(&args, &defaults, output)?;
+    spec.head.include.extend(args.include.iter().cloned());
     read_definitions(&workspace.user, workspace.root()).apply(&mut spec);
     print_default_agent(&spec, &default_agent, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
-    plan_file::warn_uncapped("", &spec, &settings, output);
-    if let Some(base) = &spec.head.base {
-        require_commit(workspace.root(), base)?;
-    }
-    // `--base HEAD` means the commit alone, without uncommitted changes.
-    let clean_base = args.base.as_deref() == Some("HEAD");
-    if clean_base {
-        workspace.require_clean()?;
-    }
+    let BaseReview { clean_base, uncommitted } =
+        review_base(&args, &workspace, &settings, &spec, output)?;
     let mut person = Person::listen()?;
-    let approval = match approve(&args, &spec, output, &mut person).await? {
+    let consent = Consent { spec: &spec, uncommitted: uncommitted.as_ref() };
+    let approval = match approve(&args, consent, output, &mut person).await? {
         ApprovalOutcome::Yes(approval) => approval,
         ApprovalOutcome::No(exit) => return Ok(exit),
     };
@@ -88,6 +85,38 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
         return Ok(Exit::Success);
     }
     follow_to_end(&client, output, &mut person, plan, (before, format)).await
+}
+
+/// What a plan will start from.
+struct BaseReview {
+    clean_base: bool,
+    /// Present if it is to be shown.
+    uncommitted: Option<Uncommitted>,
+}
+
+/// Checks the base of the plan, and warns about what does not fit to it.
+fn review_base(
+    args: &RunArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    spec: &PlanSpec,
+    output: Output,
+) -> Result<BaseReview, Report> {
+    if let Some(base) = &spec.head.base {
+        require_commit(workspace.root(), base)?;
+    }
+    let place = args.file.as_ref().map(|it| format!("{}: ", it.display())).unwrap_or_default();
+    plan_file::warn_doubtful(&place, spec, settings, Some(workspace), output);
+    // `--base HEAD` means the commit alone, without uncommitted changes.
+    let clean_base = args.base.as_deref() == Some("HEAD");
+    if clean_base {
+        workspace.require_clean()?;
+    }
+    let is_asked = !args.yes && output.can_ask;
+    let is_listed = !clean_base && (is_asked || !spec.head.include.is_empty());
+    let uncommitted =
+        if is_listed { Some(travel::of_plan(workspace, spec, output)?) } else { None };
+    Ok(BaseReview { clean_base, uncommitted })
 }
 
 /// Reports a sandbox weaker than a box, and asks for consent if there is none at all.
@@ -189,10 +218,16 @@ enum ApprovalOutcome {
     No(Exit),
 }
 
-/// Shows everything that will be executed and asks, if there is a person to ask.
+/// What a person agrees to.
+struct Consent<'a> {
+    spec: &'a PlanSpec,
+    uncommitted: Option<&'a Uncommitted>,
+}
+
+/// Shows everything that will be executed or taken along and asks, if there is a person to ask.
 async fn approve(
     args: &RunArgs,
-    spec: &PlanSpec,
+    Consent { spec, uncommitted }: Consent<'_>,
     output: Output,
     person: &mut Person,
 ) -> Result<ApprovalOutcome, Report> {
@@ -204,6 +239,10 @@ async fn approve(
     }
     let picture = describe(spec).map_err(|error| Report::from_error(Exit::Usage, &error))?;
     output.note(&picture.to_string());
+    let listed = uncommitted.map(render::uncommitted).filter(|it| !it.is_empty());
+    if let Some(lines) = listed {
+        output.note(&(lines.join("\n") + "\n"));
+    }
     match person.confirm(output, "Run this plan? [y/N]").await {
         Confirmation::Yes => Ok(ApprovalOutcome::Yes(Approval::Given)),
         Confirmation::No => {

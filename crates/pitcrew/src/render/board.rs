@@ -4,12 +4,14 @@ use super::{
     Style, check_ends, crowd,
     table::{Align, Table},
     usage::{caps, queries, usage},
-    words::{cut_to_width, duration, folded, plural, red_on_base, region, width},
+    words::{cut_to_width, duration, folded, plural, region, width},
 };
 use pitcrew_model::{
     LandedAt, LandingStatus, PlanStatus, TaskStatus, Undo, UndoneBy, WorkerStatus, text,
 };
-use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plain};
+use pitcrew_views::{
+    BoardView, PlanView, RefusedPlace, TaskView, changed_nothing, plain, words::left_behind,
+};
 
 /// Bytes of an agent's note that are shown.
 const NOTE_BYTES_MAX: usize = 120;
@@ -52,7 +54,7 @@ fn of_plan(board: &BoardView, plan: &PlanView, columns: usize, style: Style) -> 
     let mut below = Vec::new();
     below.extend(crowd::more(&hidden));
     below.extend(tasks.iter().filter_map(|it| last_note(board, it)));
-    below.extend(tasks.iter().filter_map(|it| blocked(it)));
+    below.extend(tasks.iter().flat_map(|it| blocked(it)));
     below.extend(refused_checks(&plan.refused_places));
     below.extend(tasks.iter().flat_map(|it| refused_places(it)));
     below.extend(usage(&plan.vendors, &plan.usage));
@@ -126,11 +128,8 @@ fn about(plan: &PlanView) -> Vec<String> {
             from = format!("{from}, with {files}");
         }
         lines.push(from);
+        lines.extend(left_behind(&base.left_behind));
         lines.extend(base.notes.iter().map(|it| plain::line(it)));
-    }
-    if let BaseCheck::Done { checks } = &plan.base_check {
-        let red = checks.iter().filter(|it| !it.passed).map(|it| it.command.as_str());
-        lines.extend(red_on_base(red));
     }
     let is_over = matches!(plan.status, PlanStatus::Failed | PlanStatus::Cancelled);
     if is_over && !plan.reason.is_empty() {
@@ -269,15 +268,17 @@ fn last_note(board: &BoardView, task: &TaskView) -> Option<String> {
     Some(format!("  {} said {age} ago: {words}{more}", task.name()))
 }
 
-/// How many reads and writes outside the zone were blocked.
-fn blocked(task: &TaskView) -> Option<String> {
-    let (reads, writes) = task.attempts.iter().fold((0, 0), |(reads, writes), it| {
-        (reads + it.blocked.reads_count, writes + it.blocked.writes_count)
-    });
-    let counts = [(reads, "read"), (writes, "write")].into_iter().filter(|it| it.0 > 0);
-    let counts: Vec<String> = counts.map(|(count, what)| plural(count, what)).collect();
-    let counts = counts.join(" and ");
-    (!counts.is_empty()).then(|| format!("  {}: blocked {counts} outside its zone", task.name()))
+/// How many reads outside the zone were blocked, which changes were refused, and whether it changed
+/// nothing.
+fn blocked(task: &TaskView) -> Vec<String> {
+    let reads = task.attempts.iter().map(|it| it.blocked.reads_count).sum::<u64>();
+    let reads = (reads > 0).then(|| format!("blocked {} outside its zone", plural(reads, "read")));
+    let refused = task.refused_changes().into_iter().map(|it| it.to_string());
+    let files_count = task.newest_attempt().map_or(0, |it| it.files_count);
+    let is_empty = task.subtask.is_none() && changed_nothing(task.status, files_count);
+    let nothing = is_empty.then(|| "it changed nothing".to_owned());
+    let lines = reads.into_iter().chain(refused).chain(nothing);
+    lines.map(|it| format!("  {}: {it}", task.name())).collect()
 }
 
 /// The reason why the task is waiting or has failed, or the last action of its worker.

@@ -13,14 +13,22 @@ const TASKS_SHOWN_MAX: usize = 40;
 /// Tasks with the same code that are named before the rest is only counted.
 const KEYS_SHOWN_MAX: usize = 12;
 const ROW_BYTES_MAX: usize = 74;
+/// More about some requests, which the orchestrator does not know.
+pub type Details = BTreeMap<RequestId, Vec<String>>;
 
 /// Renders all open requests; with `closed`, also the decided ones.
-pub fn inbox(inbox: &InboxView, now: Timestamp, closed: bool, style: Style) -> String {
+pub fn inbox(
+    inbox: &InboxView,
+    more: &Details,
+    now: Timestamp,
+    closed: bool,
+    style: Style,
+) -> String {
     let mut blocks: Vec<String> = by_priority(inbox, style).into_iter().collect();
     let mut open: Vec<&OpenRequest> = inbox.open.iter().collect();
     // Among equally urgent requests, the oldest comes first.
     open.sort_by_key(|it| it.ask.priority());
-    blocks.extend(open.into_iter().map(|it| request(it, now, style)));
+    blocks.extend(open.into_iter().map(|it| request(it, more.get(&it.id), now, style)));
     if blocks.is_empty() {
         blocks.push("nothing is waiting for you".to_owned());
     }
@@ -44,7 +52,12 @@ fn by_priority(inbox: &InboxView, style: Style) -> Option<String> {
 }
 
 /// Renders one request in full.
-pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
+fn request(
+    request: &OpenRequest,
+    more: Option<&Vec<String>>,
+    now: Timestamp,
+    style: Style,
+) -> String {
     let mut lines = Vec::new();
     let plan = format!("{} {}", request.plan, plain::line(&request.plan_name));
     let task = request.task_name.as_deref().map(plain::line);
@@ -61,6 +74,7 @@ pub fn request(request: &OpenRequest, now: Timestamp, style: Style) -> String {
     }
     lines.extend(request.path.iter().map(|it| format!("  {}", plain::line(it))));
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
+    lines.extend(more.into_iter().flatten().map(|it| format!("  {it}")));
     lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));
     lines.join("\n")
 }

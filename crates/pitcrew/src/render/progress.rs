@@ -2,15 +2,17 @@
 
 use super::{
     Style, check_ends,
-    words::{duration, plural, red_on_base, region},
+    words::{duration, plural, region},
 };
 use pitcrew_api::EventLine;
 use pitcrew_model::{
     EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
-    Timestamp, WorkerStatus,
+    Timestamp, WorkerStatus, text,
 };
-use pitcrew_views::{Ask, Attempt, BoardView, OpenRequest, TaskView, plain};
+use pitcrew_views::{Ask, Attempt, BoardView, OpenRequest, TaskView, plain, words::left_behind};
 
+/// As much of a reason as identifies it.
+const REASON_BEGIN_BYTES: usize = 60;
 /// The width of the first word of a line, which is right-aligned.
 const VERB_WIDTH: usize = 11;
 
@@ -113,9 +115,10 @@ fn task_moved(
             Some(progress_line(style, "Partial", Paint::Yellow, &what, &reason))
         }
         TaskStatus::Failed => {
-            // Includes the rule that denied a permission.
+            // Includes the rule that denied a permission or a write.
             let whole = task.reason.as_deref().map(plain::line);
-            let words = whole.filter(|it| it.starts_with(&words)).unwrap_or(words);
+            let begin = text::cut(&words, REASON_BEGIN_BYTES);
+            let words = whole.filter(|it| it.starts_with(begin)).unwrap_or(words);
             Some(progress_line(style, "Failed", Paint::Red, &what, &words))
         }
         TaskStatus::Cancelled => Some(progress_line(style, "Cancelled", Paint::Yellow, &what, "")),
@@ -147,15 +150,12 @@ fn plan_verb(from: PlanStatus, to: PlanStatus) -> Option<(&'static str, Paint)> 
 fn result_line(result: &EffectResult, style: Style) -> Option<String> {
     if let EffectResult::PlanPrepared { base, .. } = result {
         let mut text = progress_line(style, "Base", Paint::Dim, &base_words(base), "");
-        for note in &base.notes {
+        let notes = base.notes.iter().map(|it| plain::line(it));
+        for note in left_behind(&base.left_behind).into_iter().chain(notes) {
             text.push('\n');
-            text.push_str(&progress_line(style, "Note", Paint::Yellow, &plain::line(note), ""));
+            text.push_str(&progress_line(style, "Note", Paint::Yellow, &note, ""));
         }
         return Some(text);
-    }
-    if let EffectResult::BaseChecked { checks, .. } = result {
-        let red = checks.iter().filter(|it| !it.passed()).map(|it| it.command.as_str());
-        return red_on_base(red).map(|what| progress_line(style, "Note", Paint::Yellow, &what, ""));
     }
     None
 }
@@ -212,8 +212,12 @@ fn work(task: &TaskView) -> String {
     }
     parts.push(duration(took));
     if let Some(newest) = task.newest_attempt() {
-        parts.push(plural(newest.files_count, "file"));
-        parts.push(format!("+{} -{}", newest.insertions, newest.deletions));
+        if newest.files_count == 0 {
+            parts.push("changed nothing".to_owned());
+        } else {
+            parts.push(plural(newest.files_count, "file"));
+            parts.push(format!("+{} -{}", newest.insertions, newest.deletions));
+        }
     }
     parts.join(", ")
 }

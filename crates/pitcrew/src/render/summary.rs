@@ -9,7 +9,7 @@ use super::{
     words::{duration, plural},
 };
 use pitcrew_model::{LandingStatus, PlanStatus, TaskStatus};
-use pitcrew_views::{BoardView, NotCompleted, Summary, TaskSummary, plain};
+use pitcrew_views::{BoardView, NotCompleted, Summary, TaskSummary, changed_nothing, plain};
 use std::path::Path;
 
 /// Tasks that did not complete, with the reason. The rest is only counted.
@@ -26,6 +26,7 @@ pub fn summary(summary: &Summary, board: &BoardView, state: &Path, style: Style)
     lines.extend(caps(&summary.caps, &summary.vendors));
     lines.extend(refused_checks(&summary.refused_places));
     lines.extend(summary.tasks.iter().flat_map(refused_places));
+    lines.extend(summary.tasks.iter().flat_map(changes));
     if !summary.not_completed.is_empty() {
         lines.push(String::new());
         lines.push("not completed:".to_owned());
@@ -82,6 +83,14 @@ fn refused_places(task: &TaskSummary) -> impl Iterator<Item = String> {
     task.refused_places
         .iter()
         .map(|it| format!("  {} was refused access to {it}", plain::line(&task.key)))
+}
+
+/// The changes that were refused, and whether the task changed nothing.
+fn changes(task: &TaskSummary) -> impl Iterator<Item = String> {
+    let nothing = changed_nothing(task.status, task.files_count);
+    let nothing = nothing.then(|| "it changed nothing".to_owned());
+    let refused = task.refused_changes.iter().map(ToString::to_string);
+    refused.chain(nothing).map(|it| format!("  {} {}: {it}", task.task, plain::line(&task.key)))
 }
 
 fn totals(summary: &Summary) -> String {

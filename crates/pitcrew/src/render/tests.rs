@@ -171,6 +171,7 @@ fn journal() -> Journal {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     let (status, actor) = (PlanStatus::Draft, Actor::Person);
     journal.push(Event::PlanCreated { plan: PLAN, head, status, clean_base: false, actor });
@@ -186,6 +187,7 @@ fn journal() -> Journal {
         start: commit(),
         dirty_count: 1,
         notes: vec!["the repository is a shallow clone".to_owned()],
+        left_behind: pitcrew_model::LeftBehind::default(),
     };
     journal.result(EffectResult::PlanPrepared { plan: PLAN, base });
     journal.start(1, 1, 1);
@@ -309,7 +311,7 @@ fn long_boards_are_capped() {
 #[test]
 fn inbox_shows_how_to_answer() {
     let journal = journal();
-    let text = inbox(&journal.waiting(), journal.view().at, false, Style::plain());
+    let text = inbox(&journal.waiting(), &Details::new(), journal.view().at, false, Style::plain());
     expect![[r#"
         request-1 task-3 ui, 0.0 s ago
           which port?
@@ -329,7 +331,7 @@ fn waiting_plan_shows_what_it_executes() {
     journal.push(Event::RequestOpened { request, plan, task: None, worker: None, kind });
     let mut waiting = journal.waiting();
     waiting.open.retain(|it| it.id == RequestId(2));
-    let text = inbox(&waiting, journal.view().at, false, Style::plain());
+    let text = inbox(&waiting, &Details::new(), journal.view().at, false, Style::plain());
     for shown in ["make deps", "make core", "make test", "pitcrew approve request-2"] {
         assert!(text.contains(shown), "{shown} in\n{text}");
     }

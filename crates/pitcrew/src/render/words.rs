@@ -1,7 +1,6 @@
 //! Text helpers: widths, lists and short phrases.
 
 use pitcrew_model::RepoPath;
-use pitcrew_views::plain;
 pub use pitcrew_views::words::{counted as plural, duration};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -95,24 +94,6 @@ pub fn folded(line: &str, columns: usize) -> Vec<String> {
     }
     rows.push(row);
     rows
-}
-
-/// The checks that already failed on the base, in one line; `None` if all passed.
-pub fn red_on_base<'a>(commands: impl Iterator<Item = &'a str>) -> Option<String> {
-    const NAMED_MAX: usize = 2;
-    let commands: Vec<String> = commands.map(|it| format!("`{}`", plain::line(it))).collect();
-    let named = commands[..commands.len().min(NAMED_MAX)].join(", ");
-    match commands.len() {
-        0 => None,
-        1 => Some(format!("check {named} already fails on the base")),
-        count if count <= NAMED_MAX => {
-            Some(format!("{count} checks already fail on the base: {named}"))
-        }
-        count => {
-            let more = count - NAMED_MAX;
-            Some(format!("{count} checks already fail on the base: {named} and {more} more"))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod messages;
 mod queries;
 mod backends;
 mod plan_file;
+mod uncommitted;
+mod mistakes;
 mod run;
 mod sandbox;
 mod model;

@@ -50,7 +50,9 @@ complete made the form
     );
     sandbox.pitcrew(&["run", &plan, "--yes"]).expect(0).says("1 of 1 completed");
     let status = sandbox.pitcrew(&["status"]).expect(0);
-    status.says("blocked 3 reads and 3 writes outside its zone");
+    let status = status.says("task-1 form: blocked 3 reads outside its zone");
+    let status = status.says("2 changes outside its region (ui) were refused: core/auth.rs, /");
+    status.says("1 change denied to all tasks was refused: ui/keys/a");
     let logs = sandbox.pitcrew(&["logs", "task-1"]).expect(0);
     logs.says("blocked: read core/auth.rs").says("blocked: write ui/keys/a");
     let audit = sandbox.pitcrew(&["audit", "--kind", "access_blocked"]).expect(0);

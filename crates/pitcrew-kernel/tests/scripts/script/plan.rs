@@ -22,6 +22,7 @@ pub fn parse(text: &str) -> CreatePlan {
         caps: Caps::NONE,
         denied: Vec::new(),
         reads: Reads::Guided,
+        include: Vec::new(),
     };
     let tasks = parts.filter(|it| !it.is_empty()).map(task).collect();
     let mut plan = CreatePlan {

@@ -40,7 +40,14 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
         "prepared" => {
             let (tip, start) = (CommitId("base".into()), CommitId("base".into()));
             let branch = Some("main".into());
-            let base = PlanBase { branch, tip, start, dirty_count: 0, notes: Vec::new() };
+            let base = PlanBase {
+                branch,
+                tip,
+                start,
+                dirty_count: 0,
+                notes: Vec::new(),
+                left_behind: pitcrew_model::LeftBehind::default(),
+            };
             Script::ended(script.effect(prepare), EffectResult::PlanPrepared { plan, base })
         }
         "not-prepared" => {

@@ -49,6 +49,7 @@ pub fn diamond() -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        include: Vec::new(),
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks },
@@ -132,7 +133,14 @@ fn commit(name: &str) -> CommitId {
 
 fn base() -> PlanBase {
     let (tip, start) = (commit("1"), commit("1"));
-    PlanBase { branch: Some("main".into()), tip, start, dirty_count: 0, notes: Vec::new() }
+    PlanBase {
+        branch: Some("main".into()),
+        tip,
+        start,
+        dirty_count: 0,
+        notes: Vec::new(),
+        left_behind: pitcrew_model::LeftBehind::default(),
+    }
 }
 
 fn work() -> Work {

@@ -5,7 +5,7 @@ use crate::complete;
 use clap::{Args, Subcommand, ValueHint};
 use clap_complete::engine::ArgValueCompleter;
 use pitcrew_config::parse_dollars;
-use pitcrew_model::{Tier, limits};
+use pitcrew_model::{RepoPath, Tier, limits};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -52,6 +52,9 @@ pub struct RunArgs {
     /// The branch or commit to start from; `HEAD` fails if you have uncommitted changes
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
+    /// An uncommitted path that the plan starts with even if it looks like a secret (repeatable)
+    #[arg(long, value_name = "PATH", value_parser = RepoPath::parse_prefix)]
+    pub include: Vec<RepoPath>,
     /// Accept this weaker sandbox tier if no stronger one is available (remembered for this repository)
     #[arg(long, value_name = "TIER", value_parser = parse_tier)]
     pub accept_tier: Option<Tier>,
