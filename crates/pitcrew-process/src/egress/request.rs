@@ -53,7 +53,7 @@ pub(super) fn head_end(bytes: &[u8]) -> Option<usize> {
 impl Request {
     /// Parses a head, including the empty line at its end.
     pub(super) fn parse(head: &[u8]) -> Result<Self, BadRequest> {
-        let Ok(head) = str::from_utf8(head) else { return bad("the head is no text") };
+        let Ok(head) = str::from_utf8(head) else { return bad("the head is not UTF-8") };
         let Some(head) = head.strip_suffix("\r\n\r\n") else { return bad("the head has no end") };
         let is_plain = |it: char| matches!(it, '\t' | ' '..='~') || !it.is_ascii();
         let mut lines = head.split("\r\n");
@@ -62,17 +62,17 @@ impl Request {
         }
         let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let &[method, target, "HTTP/1.1" | "HTTP/1.0"] = words.as_slice() else {
-            return bad("the first line is no request of HTTP/1");
+            return bad("the first line is not an HTTP/1 request");
         };
         if !is_token(method) || !target.is_ascii() {
-            return bad("the first line is no request of HTTP/1");
+            return bad("the first line is not an HTTP/1 request");
         }
         let headers = headers(lines)?;
         let credentials = credentials(&headers);
         if method == "CONNECT" {
             let place = target
                 .parse()
-                .or_else(|it| bad(format!("`{target}` is no place: {it}")))?;
+                .or_else(|it| bad(format!("`{target}` is not a host and port: {it}")))?;
             return Ok(Self { place, kind: RequestKind::Tunnel, credentials });
         }
         let (place, path) = absolute(target)?;
@@ -118,7 +118,7 @@ fn absolute(target: &str) -> Result<(Place, &str), BadRequest> {
     let (authority, path) = rest.split_at(end);
     match Place::parse_or(authority, 80) {
         Ok(place) => Ok((place, path)),
-        Err(error) => bad(format!("`{authority}` is no place: {error}")),
+        Err(error) => bad(format!("`{authority}` is not a host and port: {error}")),
     }
 }
 
