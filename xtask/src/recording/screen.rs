@@ -46,7 +46,7 @@ impl Screen {
             Ok(text) => text,
             Err(torn) => {
                 let (complete, rest) = held.split_at(torn.valid_up_to());
-                self.held = rest.to_owned();
+                rest.clone_into(&mut self.held);
                 std::str::from_utf8(complete).expect("it is valid up to here")
             }
         };

@@ -9,6 +9,8 @@ use std::{collections::BTreeMap, fmt::Write, ops::Range};
 
 const COLUMN: f64 = 7.23;
 const ROW: usize = 16;
+/// Below the top of a row. Descenders end with the row.
+const BASELINE: usize = 12;
 const MARGIN: usize = 12;
 /// How long the last frame is shown.
 const END_MS: u64 = 6_000;
@@ -52,7 +54,7 @@ pub fn draw(frames: &[Frame], size: Size) -> String {
         });
         // Without animation, only the last frame is visible.
         let still = if end == frames.len() { "" } else { " x" };
-        let y = (it.row + 1) * ROW;
+        let y = it.row * ROW + BASELINE;
         let _ = writeln!(body, "<text y='{y}' class='{class}{still}'>{}</text>", spans(it.line));
     }
     style.push_str(&scrolling(frames, percent, end_ms));
@@ -62,7 +64,7 @@ pub fn draw(frames: &[Frame], size: Size) -> String {
 fn page(size: Size, style: &str, body: &str) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a screen has few columns")]
     let inner_width = (size.columns as f64 * COLUMN).ceil();
-    let (inner_height, margin) = (size.rows * ROW + 4, MARGIN);
+    let (inner_height, margin) = (size.rows * ROW, MARGIN);
     let (width, height) = (inner_width + 24.0, inner_height + 2 * MARGIN);
     format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' role='img'>\n\
