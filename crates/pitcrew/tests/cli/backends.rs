@@ -411,7 +411,8 @@ mod documents {
             match language.as_str() {
                 "toml" => sandbox.write("plan.toml", &body),
                 "sh" => {
-                    type_all(&sandbox, &body.lines().map(answered).collect::<Vec<_>>().join("\n"))
+                    let lines: Vec<String> = body.lines().map(answered).collect();
+                    type_all(&sandbox, &lines.join("\n"));
                 }
                 other => panic!("a block of {other}"),
             }
