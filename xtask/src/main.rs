@@ -1,5 +1,5 @@
-//! Developer commands: `test`, `sim`, `ci`, `tidy`, `crash`, `escape`, `bench`, `agents` and
-//! `model`.
+//! Developer commands: `test`, `sim`, `ci`, `tidy`, `crash`, `escape`, `bench`, `agents`, `model` and
+//! `recording`.
 //!
 //! One file per command. Depends only on the standard library, so that it builds quickly on a fresh
 //! machine. Never part of the product.
@@ -14,6 +14,7 @@ mod sim;
 mod ci;
 mod bench;
 mod model;
+mod recording;
 
 use program::Failure;
 use std::process::ExitCode;
@@ -27,7 +28,6 @@ usage: cargo xtask COMMAND
   ci      fmt, tidy, clippy, docs, test, sim, crash: all checks before a merge
   tidy    [--write]
           check the rules beyond the compiler's; --write updates docs/acceptance.md
-          that docs/acceptance.md lists
   crash   [--rounds N | --power-loss N [--prove]] [--seed S]
           kill the real binary, or cut its power; without arguments, what ci runs
   escape  [--tier T2|T3] [--user root|nobody] [--write]
@@ -43,7 +43,9 @@ usage: cargo xtask COMMAND
           try real agents; --all writes docs/agents-tested.md, --table
           writes it from the stored results
   model   [--port PORT]
-          start the scripted model, for manual experiments with real agents";
+          start the scripted model, for manual experiments with real agents
+  recording [--binary PATH]
+          record the demo of the installed build in a terminal; writes docs/demo.svg";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -76,6 +78,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
         ("bench", names) => bench::run(names),
         ("agents", arguments) => agents::run(arguments),
         ("model", arguments) => model::run(arguments),
+        ("recording", arguments) => recording::run(arguments),
         ("test" | "ci" | "tidy", [unknown, ..]) => {
             Err(Failure(format!("`{command}` takes no arguments, but got `{unknown}`\n\n{USAGE}")))
         }

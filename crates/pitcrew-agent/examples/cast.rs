@@ -3,7 +3,7 @@
 
 use pitcrew_agent::{Key, ModelSetup, Options, Prices, agent_main};
 use pitcrew_mcp::{
-    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal,
+    ClientKind, Role, Spawning, ToolAnswer, ToolCall, ToolHandler, ToolInfo, ToolRefusal,
     serve_stdio, visible,
 };
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn model(setup: &Value) -> ModelSetup {
 /// Records every call in a file. Accepts all except those that contain `refuse me`.
 struct Log(PathBuf);
 
-impl Orchestrator for Log {
+impl ToolHandler for Log {
     fn client_kind(&self) -> ClientKind {
         ClientKind::Worker
     }

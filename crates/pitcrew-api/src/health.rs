@@ -50,7 +50,7 @@ pub enum VersionMismatch {
 
 impl Health {
     /// Only equal versions are compatible.
-    pub fn understands_us(&self) -> Result<(), VersionMismatch> {
+    pub fn check_version(&self) -> Result<(), VersionMismatch> {
         let (pid, theirs) = (self.pid, self.api_version);
         match theirs.cmp(&API_VERSION) {
             std::cmp::Ordering::Equal => Ok(()),

@@ -346,13 +346,13 @@ fn health_of_a_later_version_can_be_read() {
         "tier":"t4","workers_live_count":0,"moon":"full"}"#;
     let health: Health = serde_json::from_str(later).expect("it can be read");
     assert_eq!(health.tier, Tier::Unknown);
-    let mismatch = health.understands_us().expect_err("it is newer");
+    let mismatch = health.check_version().expect_err("it is newer");
     expect!["orchestrator 4711 speaks API version 2, newer than our 1: use the newer `pitcrew`"]
         .assert_eq(&mismatch.to_string());
     let older = Health { api_version: 0, ..health.clone() };
-    let mismatch = older.understands_us().expect_err("it is older");
+    let mismatch = older.check_version().expect_err("it is older");
     expect!["orchestrator 4711 speaks API version 0, older than our 1: stop it with the `pitcrew` that started it, or wait until it ends by itself"].assert_eq(&mismatch.to_string());
-    assert_eq!(Health { api_version: pitcrew_api::API_VERSION, ..health }.understands_us(), Ok(()));
+    assert_eq!(Health { api_version: pitcrew_api::API_VERSION, ..health }.check_version(), Ok(()));
 }
 
 #[test]

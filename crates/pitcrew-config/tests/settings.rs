@@ -476,7 +476,7 @@ fn invalid_hosts_and_ports_are_reported_with_their_location() {
     check_error(
         &user(text),
         &expect![[r#"
-            user.toml:3:3: error: `https://b.example` in `egress_allow` is not a host: its port is no number from 1 to 65535
+            user.toml:3:3: error: `https://b.example` in `egress_allow` is not a host: its port is not a number from 1 to 65535
              3 |   "https://b.example",
                |   ^^^^^^^^^^^^^^^^^^^
             help: write `api.example.com`, `*.example.com` or `db.example.com:5432`, without scheme and path

@@ -1,7 +1,7 @@
 //! The tools that agents get over MCP.
 //!
 //! `ToolCall` parses a call from any entry point: the MCP server here, `pitcrew tool`, or HTTP. The
-//! server itself decides nothing: it passes every call to an `Orchestrator` and renders the answer.
+//! server itself decides nothing: it passes every call to an `ToolHandler` and renders the answer.
 //! It does not know which attempt is calling; that follows from the caller's token.
 
 mod answer;
@@ -18,5 +18,5 @@ pub use catalogue::{
     SPAWN_SUBTASK, SUBTASK_COMPLETE, Spawning, ToolInfo, canonical_name, tools, visible,
 };
 pub use server::{
-    ClientKind, HttpOptions, Orchestrator, ServeError, serve, serve_http, serve_stdio,
+    ClientKind, HttpOptions, ServeError, ToolHandler, serve, serve_http, serve_stdio,
 };

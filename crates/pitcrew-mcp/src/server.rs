@@ -44,7 +44,7 @@ pub enum ClientKind {
 }
 
 /// The receiver of calls. The binary supplies a client of the orchestrator process.
-pub trait Orchestrator: Send + Sync + 'static {
+pub trait ToolHandler: Send + Sync + 'static {
     fn client_kind(&self) -> ClientKind;
 
     /// Returns the tools that the caller sees.
@@ -67,33 +67,33 @@ pub struct ServeError {
 }
 
 /// Serves the tools on standard input and output until the client closes them.
-pub async fn serve_stdio(orchestrator: impl Orchestrator) -> Result<(), ServeError> {
+pub async fn serve_stdio(handler: impl ToolHandler) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::io::stdio_pipes();
-    serve(orchestrator, reader, writer).await
+    serve(handler, reader, writer).await
 }
 
 /// Serves the tools on any pair of byte streams until the client closes them.
 pub async fn serve(
-    orchestrator: impl Orchestrator,
+    handler: impl ToolHandler,
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
 ) -> Result<(), ServeError> {
     let failed = |message: String| ServeError { message };
-    let service = Server { orchestrator }.serve(Lines::new(reader, writer)).await;
+    let service = Server { handler }.serve(Lines::new(reader, writer)).await;
     let running = service.map_err(|it| failed(it.to_string()))?;
     running.waiting().await.map_err(|it| failed(it.to_string()))?;
     Ok(())
 }
 
 struct Server<O> {
-    orchestrator: O,
+    handler: O,
 }
 
-impl<O: Orchestrator> ServerHandler for Server<O> {
+impl<O: ToolHandler> ServerHandler for Server<O> {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("pitcrew", env!("CARGO_PKG_VERSION")))
-            .with_instructions(match self.orchestrator.client_kind() {
+            .with_instructions(match self.handler.client_kind() {
                 ClientKind::Worker => WORKER_INSTRUCTIONS,
                 ClientKind::Client => CLIENT_INSTRUCTIONS,
             })
@@ -104,7 +104,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let visible = self.orchestrator.visible().await;
+        let visible = self.handler.visible().await;
         let is_worker = visible.iter().any(|it| it.audience == Audience::Workers);
         let offered = visible.into_iter().map(|tool| {
             let offered = offered(tool);
@@ -124,7 +124,7 @@ impl<O: Orchestrator> ServerHandler for Server<O> {
         // Unknown names are passed on too: the orchestrator's refusal reaches the model, while
         // clients hide protocol errors.
         let tool = catalogue::canonical_name(&request.name).unwrap_or(&request.name);
-        let called = self.orchestrator.call(tool, arguments);
+        let called = self.handler.call(tool, arguments);
         let result = match with_progress(called, &context).await {
             Ok(ToolAnswer { text, structured }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);

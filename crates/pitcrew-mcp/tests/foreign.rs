@@ -1,7 +1,7 @@
 //! Any bytes of an agent: it gets an error, and the session continues or ends.
 
 use pitcrew_mcp::{
-    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Role, Spawning, ToolAnswer, ToolCall, ToolHandler, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use pitcrew_model::limits;
@@ -37,7 +37,7 @@ fn any_call_is_parsed_or_refused() {
 
 struct Listener;
 
-impl Orchestrator for Listener {
+impl ToolHandler for Listener {
     fn client_kind(&self) -> ClientKind {
         ClientKind::Worker
     }

@@ -1,7 +1,7 @@
 //! The tools over MCP, with the official client on the other end of a pipe.
 
 use pitcrew_mcp::{
-    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolCall, ToolInfo, ToolRefusal, serve,
+    ClientKind, Role, Spawning, ToolAnswer, ToolCall, ToolHandler, ToolInfo, ToolRefusal, serve,
     visible,
 };
 use rmcp::{
@@ -17,7 +17,7 @@ const WORKER: Role = Role::Worker { spawning: Spawning::Refused };
 /// An orchestrator that only parses calls.
 struct Reads(Role);
 
-impl Orchestrator for Reads {
+impl ToolHandler for Reads {
     fn client_kind(&self) -> ClientKind {
         match self.0 {
             Role::Worker { .. } | Role::Subtask { .. } => ClientKind::Worker,
@@ -149,7 +149,7 @@ struct Waits {
     lets: std::sync::Arc<tokio::sync::Notify>,
 }
 
-impl Orchestrator for Waits {
+impl ToolHandler for Waits {
     fn client_kind(&self) -> ClientKind {
         ClientKind::Worker
     }

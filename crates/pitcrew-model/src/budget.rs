@@ -67,7 +67,7 @@ impl Spending {
     /// In the order of reporting: if both caps are reached, the tokens are reported first.
     pub const MEASURES: [Measure; 2] = [Measure::Tokens, Measure::Cost];
 
-    /// Returns whether nothing is left. A cap at the largest number is no cap: a person who granted
+    /// Returns whether nothing is left. A cap at the largest number is not a cap: a person who granted
     /// that much is not asked again.
     pub fn is_over(&self) -> bool {
         self.used >= self.cap && self.cap < u64::MAX

@@ -34,9 +34,9 @@ pub enum HostError {
     Part,
     #[error("it is a number that is read differently by different programs")]
     Number,
-    #[error("it is no address")]
+    #[error("it is not an address")]
     Address,
-    #[error("its port is no number from 1 to 65535")]
+    #[error("its port is not a number from 1 to 65535")]
     Port,
     #[error("it has no port")]
     NoPort,

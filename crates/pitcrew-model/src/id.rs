@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A text that is not an id of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {wanted} id, such as {wanted}-7")]
+#[error("`{text}` is not an id such as {wanted}-7")]
 pub struct ParseIdError {
     pub text: String,
     pub wanted: &'static str,

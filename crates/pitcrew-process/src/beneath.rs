@@ -39,11 +39,11 @@ pub enum BeneathError {
     Outside,
     #[error("it leads into `.git`")]
     Git,
-    #[error("it is no usable path: {0}")]
+    #[error("it is not a usable path: {0}")]
     Path(PathError),
     #[error("there is no such file")]
     Missing,
-    #[error("it is no file")]
+    #[error("it is not a file")]
     NotAFile,
     #[error("it follows too many links, or changes while it is opened")]
     Links,

@@ -24,9 +24,9 @@ impl Cancel {
     /// Kills the process trees of all runs that use this switch, now and later.
     pub fn cancel(&self) {
         self.0.on.store(true, Ordering::SeqCst);
-        for bell in self.waiting().drain(..).filter_map(|it| it.upgrade()) {
+        for fd in self.waiting().drain(..).filter_map(|it| it.upgrade()) {
             // The write fails only if the counter is already at its maximum.
-            rustix::io::write(&*bell, &1_u64.to_ne_bytes()).ok();
+            rustix::io::write(&*fd, &1_u64.to_ne_bytes()).ok();
         }
     }
 
@@ -35,16 +35,16 @@ impl Cancel {
     }
 
     /// Returns a descriptor that becomes readable at `cancel`, even if `cancel` was called before.
-    pub(crate) fn bell(&self) -> io::Result<Bell> {
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
+    pub(crate) fn readable_fd(&self) -> io::Result<CancelFd> {
+        let fd = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let mut waiting = self.waiting();
         waiting.retain(|it| it.strong_count() > 0);
-        waiting.push(Arc::downgrade(&bell));
+        waiting.push(Arc::downgrade(&fd));
         drop(waiting);
         if self.is_cancelled() {
-            rustix::io::write(&*bell, &1_u64.to_ne_bytes())?;
+            rustix::io::write(&*fd, &1_u64.to_ne_bytes())?;
         }
-        Ok(Bell(bell))
+        Ok(CancelFd(fd))
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<Weak<OwnedFd>>> {
@@ -52,9 +52,9 @@ impl Cancel {
     }
 }
 
-pub(crate) struct Bell(Arc<OwnedFd>);
+pub(crate) struct CancelFd(Arc<OwnedFd>);
 
-impl AsFd for Bell {
+impl AsFd for CancelFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -8,14 +8,14 @@ mod events;
 mod leftover;
 mod attach;
 mod start;
-mod complaint;
+mod stderr_line;
 
 pub use attach::{Attached, Presence, attach_shim};
-pub use complaint::Complaint;
 pub use error::{ShimError, ShimErrorKind};
 pub use events::{ShimEvent, ShimEvents};
 pub use leftover::{end_shim, until_gone};
 pub use start::{PreparedShim, prepare_shim, start_shim};
+pub use stderr_line::StderrLine;
 
 use crate::shim::{Order, encode};
 use error::Context;
@@ -35,7 +35,7 @@ use tokio::{
 };
 
 /// How long a shim may take to respond to a request.
-const HEARD_MAX: Duration = Duration::from_secs(5);
+const RESPONSE_MAX: Duration = Duration::from_secs(5);
 
 /// Sends requests to a shim. Dropping it disconnects the client, and the lease starts to run.
 #[derive(Debug)]
@@ -103,13 +103,13 @@ impl ShimHandle {
 
 /// Asks the shim behind the socket to end its agent. Returns false if no shim listens there.
 async fn stop_at(socket: &Path, grace: Duration) -> io::Result<bool> {
-    match timeout(HEARD_MAX, tell_to_stop(socket, grace)).await {
+    match timeout(RESPONSE_MAX, request_stop(socket, grace)).await {
         Ok(answer) => answer,
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
-async fn tell_to_stop(socket: &Path, grace: Duration) -> io::Result<bool> {
+async fn request_stop(socket: &Path, grace: Duration) -> io::Result<bool> {
     let mut stream = match UnixStream::connect(socket).await {
         Ok(stream) => stream,
         Err(error) if is_over(&error) => return Ok(false),
@@ -118,12 +118,12 @@ async fn tell_to_stop(socket: &Path, grace: Duration) -> io::Result<bool> {
     let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
     let mut line = Vec::new();
     encode(&Order::Stop { grace_ms }, &mut line);
-    let said = async {
+    let exchange = async {
         stream.write_all(&line).await?;
         stream.shutdown().await?;
         stream.read_to_end(&mut Vec::new()).await
     };
-    match said.await {
+    match exchange.await {
         Err(error) if !is_over(&error) => Err(error),
         Ok(_) | Err(_) => Ok(true),
     }

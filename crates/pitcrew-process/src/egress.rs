@@ -23,7 +23,7 @@ mod network;
 mod upstream;
 mod ledger;
 mod tunnel;
-mod visit;
+mod gateway;
 mod ports;
 mod serve;
 mod outlet;

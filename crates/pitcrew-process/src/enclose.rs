@@ -90,7 +90,7 @@ fn failed(step: &str, error: impl Display) -> String {
 }
 
 fn enclose(spec: &EncloseSpec, arguments: &[OsString]) -> Result<std::convert::Infallible, String> {
-    leave_keyring().map_err(|it| failed("a session keyring", it))?;
+    detach_keyring().map_err(|it| failed("a session keyring", it))?;
     if let Some(mapping) = &spec.mapping {
         owners::map(mapping)?;
     }
@@ -133,7 +133,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
 
 /// Starts a new session keyring, so that the program cannot use the user's keys. The kernel or a
 /// container may not support keyrings.
-pub(crate) fn leave_keyring() -> io::Result<()> {
+pub(crate) fn detach_keyring() -> io::Result<()> {
     match join_keyring() {
         Ok(()) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
         Err(error) => Err(error.into()),

@@ -25,7 +25,7 @@ pub(crate) use limits::{apply as limit, limit_memory};
 pub use relays::relay_of;
 pub use spec::{BoxUser, Calls, ConfineSpec, Files, Home, Unix, Zone};
 
-use crate::{WayOut, command, enclose::leave_keyring, ends, lead_out, proxy_environment};
+use crate::{WayOut, command, enclose::detach_keyring, ends, lead_out, proxy_environment};
 use std::{
     ffi::OsString,
     fmt::Display,
@@ -107,7 +107,7 @@ fn become_confined(spec: &ConfineSpec) -> Result<Vec<(String, String)>, Refusal>
     }
     // In a box, `pitcrew enclose` has already replaced the keyring.
     if spec.calls == Calls::Unboxed {
-        leave_keyring().map_err(|error| Refusal::layer("a session keyring", error))?;
+        detach_keyring().map_err(|error| Refusal::layer("a session keyring", error))?;
     }
     // This must come before any right is dropped.
     let more = spec.way_out.as_ref().map_or(Ok(Vec::new()), open_egress);

@@ -46,8 +46,8 @@ pub use beneath::{Beneath, BeneathError};
 pub use bridge::{BridgeSpec, proxy_environment, start_bridge};
 pub use cancel::Cancel;
 pub use client::{
-    Attached, Complaint, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents,
-    ShimHandle, attach_shim, end_shim, prepare_shim, start_shim, until_gone,
+    Attached, PreparedShim, Presence, ShimError, ShimErrorKind, ShimEvent, ShimEvents, ShimHandle,
+    StderrLine, attach_shim, end_shim, prepare_shim, start_shim, until_gone,
 };
 pub use confine::{
     Obstacle, Roots, find_box, program_roots, roots, tool_variables, try_without_box,

@@ -112,7 +112,7 @@ pub fn shim_main(dir: &Path) -> ExitCode {
     let reported = report_start(&start);
     let run = |mut service: service::Service| {
         if reported.is_err() {
-            service.expect_nobody();
+            service.stop_waiting_for_client();
         }
         service.run()
     };

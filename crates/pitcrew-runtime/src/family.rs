@@ -29,7 +29,7 @@ pub enum Pulled {
 
 /// A request of a sub-task to its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SubtaskRequest {
     pub request: RequestId,
     pub task: TaskId,
     pub action: Action,
@@ -137,14 +137,14 @@ impl Handle {
     }
 
     /// The requests that the attempt has to decide.
-    pub async fn asked_of(&self, attempt: AttemptId) -> Vec<Asked> {
+    pub async fn requests_to_decide(&self, attempt: AttemptId) -> Vec<SubtaskRequest> {
         let look = move |state: &State| {
             let asked = |request: RequestId| {
                 let row = &state.requests[request];
                 let RequestKind::ToolUse { tool, action, .. } = &row.kind else { return None };
                 let task = state.attempts[state.workers[row.worker?].attempt].task;
                 let action = action.clone().unwrap_or(Action::OtherTool);
-                Some(Asked { request, task, action, tool: tool.clone() })
+                Some(SubtaskRequest { request, task, action, tool: tool.clone() })
             };
             let known = state.attempts.get(attempt).map(|it| it.id);
             known.into_iter().flat_map(|it| state.asked_of(it)).filter_map(asked).collect()

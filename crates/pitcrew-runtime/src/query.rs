@@ -6,17 +6,17 @@ use pitcrew_model::{AttemptId, QueryId, QueryOutcome};
 
 /// The state of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asking {
+pub enum QueryState {
     /// The question is unknown, or its answer is no longer stored.
     Unknown,
     /// The question is in progress, or the asker waits for a slot to receive the answer.
     Open,
-    Ended(Told),
+    Ended(QueryAnswer),
 }
 
 /// The result of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct QueryAnswer {
     pub query: QueryId,
     pub outcome: QueryOutcome,
     pub text: String,
@@ -26,14 +26,14 @@ pub struct Told {
 
 impl Handle {
     /// The question that the attempt's worker asked with this nonce. `None` during shutdown.
-    pub async fn query(&self, attempt: AttemptId, nonce: String) -> Option<Asking> {
+    pub async fn query(&self, attempt: AttemptId, nonce: String) -> Option<QueryState> {
         let look = move |state: &State| {
             let worker = state.attempts.get(attempt).map(|it| it.worker);
             let query = worker.and_then(|it| state.query_named(it, &nonce));
-            let Some(query) = query else { return Asking::Unknown };
+            let Some(query) = query else { return QueryState::Unknown };
             match query.stage {
                 QueryStage::Ended { outcome } if state.is_query_told(query) => {
-                    Asking::Ended(Told {
+                    QueryState::Ended(QueryAnswer {
                         query: query.id,
                         outcome,
                         text: query.answer.clone(),
@@ -42,7 +42,7 @@ impl Handle {
                     })
                 }
                 QueryStage::AtIndex | QueryStage::AtOwner { .. } | QueryStage::Ended { .. } => {
-                    Asking::Open
+                    QueryState::Open
                 }
             }
         };

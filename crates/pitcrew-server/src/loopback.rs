@@ -20,7 +20,7 @@ use axum::{
 };
 use pitcrew_api::paths;
 use pitcrew_mcp::{
-    ClientKind, HttpOptions, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_http,
+    ClientKind, HttpOptions, ToolAnswer, ToolHandler, ToolInfo, ToolRefusal, serve_http,
 };
 use pitcrew_runtime::{OpenTools, ToolsAt};
 use serde_json::Value;
@@ -147,7 +147,7 @@ struct CallerTools {
     caller: Caller,
 }
 
-impl Orchestrator for CallerTools {
+impl ToolHandler for CallerTools {
     fn client_kind(&self) -> ClientKind {
         match self.caller {
             Caller::Worker { .. } => ClientKind::Worker,
@@ -161,7 +161,9 @@ impl Orchestrator for CallerTools {
 
     async fn call(&self, tool: &str, arguments: Value) -> Result<ToolAnswer, ToolRefusal> {
         let tool_error = |refused| match refused {
-            Refused::Told(message) | Refused::ShuttingDown(message) => ToolRefusal::new(message),
+            Refused::Rejected(message) | Refused::ShuttingDown(message) => {
+                ToolRefusal::new(message)
+            }
             Refused::Held => ToolRefusal::new("it takes longer; ask for the results again"),
         };
         // Clients have no nonce that survives a restart, so one is created here.

@@ -7,7 +7,7 @@ mod desk;
 mod order;
 mod subtask;
 mod standalone;
-mod asked;
+mod pending;
 mod quoted;
 mod query;
 mod look;
@@ -30,7 +30,7 @@ use tokio::time::Instant;
 /// Why a call was not executed.
 pub enum Refused {
     /// The caller gets the message and can correct the call.
-    Told(String),
+    Rejected(String),
     /// Not visible to the caller: the bridge repeats the call with the next orchestrator.
     ShuttingDown(String),
     /// Still in progress; repeating the call with the same nonce finds it.
@@ -43,7 +43,7 @@ impl From<Rejection> for Refused {
         if rejection == Rejection::ShuttingDown {
             Self::ShuttingDown(words)
         } else {
-            Self::Told(words)
+            Self::Rejected(words)
         }
     }
 }
@@ -67,7 +67,7 @@ impl Calling<'_> {
             }
             call => call,
         };
-        let call = call.map_err(|it| Refused::Told(it.to_string()))?;
+        let call = call.map_err(|it| Refused::Rejected(it.to_string()))?;
         match &call {
             ToolCall::ListWorkers { plan, all } => look::workers(self, *plan, *all).await,
             ToolCall::ListAgents => Ok(look::agents(self.doors).await),
@@ -106,7 +106,7 @@ impl Calling<'_> {
         let known = known.join(", ");
         let Some(name) = wanted else {
             let name = text::cut(name, limits::NAME_BYTES_MAX);
-            return Err(Refused::Told(format!(
+            return Err(Refused::Rejected(format!(
                 "there is no tool `{name}`; your tools are: {known}"
             )));
         };
@@ -118,7 +118,7 @@ impl Calling<'_> {
             }
             Role::Worker { .. } | Role::Subtask { .. } | Role::Client { .. } => "",
         };
-        Err(Refused::Told(format!("you cannot use `{name}`{why}; your tools are: {known}")))
+        Err(Refused::Rejected(format!("you cannot use `{name}`{why}; your tools are: {known}")))
     }
 
     /// Sends a command on behalf of the caller.

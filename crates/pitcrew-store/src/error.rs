@@ -27,7 +27,7 @@ pub enum OpenErrorKind {
     )]
     Foreign { application_id: i32 },
     #[error(
-        "it is no journal: it was left as it is, move it away or put a copy of the journal in its place"
+        "it is not a journal: it was left as it is, move it away or put a copy of the journal in its place"
     )]
     Garbage(#[source] Cause),
     #[error(

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(Reader::new(&[]).byte(), None);
         assert_eq!(Reader::new(&[0xff; 20]).number(), None, "it never ends");
         assert_eq!(Reader::new(&[9, b'a']).text(), None, "it is cut off");
-        assert_eq!(Reader::new(&[1, 0xff]).text(), None, "it is no text");
+        assert_eq!(Reader::new(&[1, 0xff]).text(), None, "it is not UTF-8");
         let endless = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
         assert_eq!(Reader::new(&endless).text(), None);
     }

@@ -28,7 +28,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Detects torn writes. This is no protection against tampering.
+/// Detects torn writes. It does not protect against tampering.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(8);
     let mut sum = 0x9e37_79b9_7f4a_7c15 ^ bytes.len() as u64;

@@ -87,8 +87,8 @@ impl Index {
 
     /// Answers from the current content of the files.
     pub fn query(&self, question: &Question<'_>) -> Answer {
-        let _asking = self.shared.pool.ask();
-        let just_looked = self.shared.freshen();
+        let _open = self.shared.pool.open_question();
+        let just_looked = self.shared.walk_if_old();
         let answer = self.answer_of_now(question);
         if !answer.matches.is_empty() || just_looked {
             return answer;
@@ -222,7 +222,7 @@ impl Shared {
     }
 
     /// Walks the folder if the state is too old. Returns whether it did.
-    fn freshen(&self) -> bool {
+    fn walk_if_old(&self) -> bool {
         self.until(|| self.read_lock().looked.is_some());
         let looked = self.read_lock().looked;
         let is_old = looked.is_none_or(|(at, took)| at.elapsed() > AGE_MAX.max(took * 10));

@@ -23,7 +23,7 @@ use crate::{
     Parser, Skipped, Symbol,
     index::{File, State},
 };
-use question::Asked;
+use question::ParsedQuestion;
 
 /// The number of matches that are shown in full.
 pub const MATCHES_MAX: usize = 5;
@@ -75,7 +75,7 @@ pub struct Match {
 
 /// The names in a question.
 pub fn names_of(question: &Question<'_>, parser: &dyn Parser) -> Vec<String> {
-    let asked = Asked::new(question, Vec::new(), parser);
+    let asked = ParsedQuestion::new(question, Vec::new(), parser);
     let mut names: Vec<String> =
         asked.wanted.first().into_iter().flatten().map(|it| it.name.clone()).collect();
     names.sort_unstable();
@@ -87,7 +87,7 @@ pub fn names_of(question: &Question<'_>, parser: &dyn Parser) -> Vec<String> {
 pub fn answer(state: &State, question: &Question<'_>, parser: &dyn Parser) -> Answer {
     let asker = question.from.and_then(|it| state.file(it));
     let of_asker = asker.map(|it| it.packed.imports()).unwrap_or_default();
-    let asked = Asked::new(question, of_asker, parser);
+    let asked = ParsedQuestion::new(question, of_asker, parser);
     for wanted in &asked.wanted {
         let found = rank::matches(state, wanted, &asked.hints);
         if !found.best.is_empty() {

@@ -109,12 +109,12 @@ impl Pool {
     }
 
     /// Background work pauses until the result is dropped.
-    pub(crate) fn ask(&self) -> Asking<'_> {
+    pub(crate) fn open_question(&self) -> OpenQuestion<'_> {
         *self.questions() += 1;
-        Asking(self)
+        OpenQuestion(self)
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn has_open_questions(&self) -> bool {
         *self.questions() > 0
     }
 
@@ -219,7 +219,7 @@ impl Pool {
         let records: Vec<(Key, Packed)> =
             keys.iter().filter_map(|it| Some((*it, shelf.known.get(it)?.clone()))).collect();
         drop(shelf);
-        let end = if anew { self.write_anew(&records) } else { self.append(&records, before) }?;
+        let end = if anew { self.rewrite(&records) } else { self.append(&records, before) }?;
         self.shelf().file = State { bytes_count: end, whole_count: Some(end) };
         Ok(())
     }
@@ -238,7 +238,7 @@ impl Pool {
         Ok(file.metadata()?.len())
     }
 
-    fn write_anew(&self, records: &[(Key, Packed)]) -> io::Result<u64> {
+    fn rewrite(&self, records: &[(Key, Packed)]) -> io::Result<u64> {
         let temporary = self.folder.join(format!("pool.{}", std::process::id()));
         let written = File::create(&temporary).and_then(|mut file| {
             file.write_all(&header())?;
@@ -254,9 +254,9 @@ impl Pool {
 }
 
 /// A question that has not been answered yet.
-pub(crate) struct Asking<'a>(&'a Pool);
+pub(crate) struct OpenQuestion<'a>(&'a Pool);
 
-impl Drop for Asking<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         *self.0.questions() -= 1;
         self.0.wake();

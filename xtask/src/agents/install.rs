@@ -45,13 +45,13 @@ fn install_on(shelf: Shelf, agents: &[&Agent]) -> Result<(), Failure> {
 
 /// Installs into a temporary folder, which is moved when it is complete.
 fn install_one(agent: &Agent, place: &Path) -> Result<(), Failure> {
-    let told = |what: &str, error: &dyn std::fmt::Display| Failure(format!("{what}: {error}"));
+    let failure = |what: &str, error: &dyn std::fmt::Display| Failure(format!("{what}: {error}"));
     let fresh = place.with_extension(format!("new-{}", std::process::id()));
-    fs::create_dir_all(&fresh).map_err(|it| told("failed to create its folder", &it))?;
+    fs::create_dir_all(&fresh).map_err(|it| failure("failed to create its folder", &it))?;
     let result = fill(agent, &fresh);
     // Another run may have been faster: its copy is as good.
     let moved = result.and_then(|()| match fs::rename(&fresh, place) {
-        Err(error) if !place.exists() => Err(told("failed to move it to its place", &error)),
+        Err(error) if !place.exists() => Err(failure("failed to move it to its place", &error)),
         Ok(()) | Err(_) => Ok(()),
     });
     fs::remove_dir_all(&fresh).ok();

@@ -50,7 +50,7 @@ impl Connection {
             return None;
         }
         let said =
-            self.shim.last_complaint(self.profile.log_turn.as_deref().unwrap_or_default())?;
+            self.shim.last_stderr_line(self.profile.log_turn.as_deref().unwrap_or_default())?;
         let at = timestamp(said.at);
         let is_settled = now.0 >= at.0.saturating_add(SILENCE_MS_MIN);
         let is_newest = at.0.saturating_add(TOGETHER_MS) >= heard_at.0;

@@ -84,7 +84,7 @@ async fn files_in_the_zone_are_served_and_others_refused() {
 #[tokio::test]
 async fn file_access_is_offered_only_if_it_is_served() {
     let say = r#"say "$(printf %s "$initialize" | tr -d '"')"; get 1 ui/a.txt; say "$(printf %s "$answer" | tr -d '"')""#;
-    for (offered, told) in [(true, "content:"), (false, "code:-32601")] {
+    for (offered, expected) in [(true, "content:"), (false, "code:-32601")] {
         let stage = if offered {
             stage(&format!("{say}{END}")).await
         } else {
@@ -92,7 +92,7 @@ async fn file_access_is_offered_only_if_it_is_served() {
         };
         let words = stage.session.prompt(EffectId(2), "go").await.expect("a turn").last_words;
         assert!(words.contains(&format!("readTextFile:{offered}")), "{words}");
-        assert!(words.contains(told), "{words}");
+        assert!(words.contains(expected), "{words}");
         stage.session.stop(Duration::from_millis(100)).await;
     }
 }

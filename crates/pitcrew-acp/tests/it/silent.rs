@@ -39,9 +39,9 @@ async fn a_fake_shim_is_detected_and_the_agent_lost() {
     let answer = async {
         use tokio::io::AsyncWriteExt;
         let (mut stream, _) = listener.accept().await.expect("a client");
-        let nobody = r#"{"pid":2147483647,"start":1}"#;
+        let missing = r#"{"pid":2147483647,"start":1}"#;
         let hello = format!(
-            "{{\"hello\":{{\"shim\":{nobody},\"agent\":{nobody},\"spooled\":{}}}}}\n",
+            "{{\"hello\":{{\"shim\":{missing},\"agent\":{missing},\"spooled\":{}}}}}\n",
             u64::MAX
         );
         stream.write_all(hello.as_bytes()).await.expect("a client");

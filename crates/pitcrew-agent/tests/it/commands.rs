@@ -54,11 +54,11 @@ async fn output_is_streamed_while_the_command_runs() {
     let script = format!("run <<END\n{command}\nEND\ncomplete yes");
     for order in [command_order(command), script_order(&script)] {
         let before = stage.output_so_far().len();
-        let told = || stage.output_so_far().split_off(before);
+        let output = || stage.output_so_far().split_off(before);
         let watch = async {
-            until(|| told() == ["gr"]).await;
+            until(|| output() == ["gr"]).await;
             std::fs::write(stage.cwd.join("half"), "").expect("a file");
-            until(|| told() == ["gr", "grün \u{1b}[31mred"]).await;
+            until(|| output() == ["gr", "grün \u{1b}[31mred"]).await;
             std::fs::write(stage.cwd.join("whole"), "").expect("a file");
         };
         let (end, ()) = tokio::join!(stage.order("Go.", &order), watch);

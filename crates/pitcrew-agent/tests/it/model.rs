@@ -85,8 +85,8 @@ async fn sessions_have_separate_conversations() {
     let end = first.prompt("The answer: 8080").await;
     assert_ended(&end);
     assert_eq!(end.usage.cost_micros, 9_000, "each turn reports its own cost");
-    let told = first.updates("usage_update");
-    assert_eq!(told.last().expect("an update")["cost"]["amount"], json!(0.0135));
+    let updates = first.updates("usage_update");
+    assert_eq!(updates.last().expect("an update")["cost"]["amount"], json!(0.0135));
     let bodies: Vec<String> = server.calls().into_iter().map(|it| it.1.to_string()).collect();
     assert!(bodies[2].contains("which port?") && bodies[2].contains("The answer: 8080"));
     assert!(!bodies[1].contains("which port?") && !bodies[2].contains("hello"));
@@ -100,10 +100,10 @@ async fn without_prices_no_cost_is_reported() {
     let server = server();
     let stage = stage(&setup(&server, "openai")).await;
     assert_ended(&stage.prompt("@usage 10 5\n@say hello").await);
-    let told = stage.updates("usage_update");
-    assert_eq!(told.len(), 1);
-    assert_eq!((&told[0]["used"], &told[0]["size"]), (&json!(15), &json!(100_000)));
-    assert!(told[0]["cost"].is_null(), "{}", told[0]);
+    let updates = stage.updates("usage_update");
+    assert_eq!(updates.len(), 1);
+    assert_eq!((&updates[0]["used"], &updates[0]["size"]), (&json!(15), &json!(100_000)));
+    assert!(updates[0]["cost"].is_null(), "{}", updates[0]);
     stage.stop().await;
 }
 

@@ -77,8 +77,11 @@ async fn a_failing_service_is_retried_and_reported() {
         assert_eq!(stage.calls(), [r#"orchestrator_complete_task {"summary":"in the end"}"#]);
         assert_eq!(server.calls_count(), 2);
         let transcript = stage.transcript();
-        let told = format!("Thought: the model service answered {status}");
-        assert!(transcript.contains(&told) && transcript.contains("(try 2 of 3)"), "{transcript}");
+        let thought = format!("Thought: the model service answered {status}");
+        assert!(
+            transcript.contains(&thought) && transcript.contains("(try 2 of 3)"),
+            "{transcript}"
+        );
         stage.stop().await;
     }
 }

@@ -105,10 +105,10 @@ impl Stage {
     /// The output of running commands that was reported so far, in order.
     pub fn output_so_far(&self) -> Vec<String> {
         let updates = self.updates("tool_call_update").into_iter();
-        let told = updates
+        let texts = updates
             .filter(|it| it["status"].is_null())
             .map(|it| it["content"][0]["content"]["text"].as_str().expect("a text").to_owned());
-        told.collect()
+        texts.collect()
     }
 
     /// Runs a turn, and allows or denies every permission request. Also returns the requests.

@@ -87,6 +87,7 @@ fn interrupted_removal_is_finished_without_saving_the_rest() {
     assert_eq!(lab.vault_git(vault, &["show", &work]), "work");
 }
 
+/// S1-053: a checkout with unsaved changes is removed only after they are saved.
 #[test]
 fn changed_checkout_is_kept_and_its_change_is_saved() {
     let scene = scene();

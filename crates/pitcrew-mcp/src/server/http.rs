@@ -4,7 +4,7 @@
 //! JSON; a long one becomes a stream if the client requested progress.
 
 use super::{
-    Orchestrator, Server,
+    Server, ToolHandler,
     invalid_message::{InvalidMessage, invalid_message},
 };
 use bytes::Bytes;
@@ -30,9 +30,9 @@ pub struct HttpOptions {
     pub body_time_max: Duration,
 }
 
-/// Answers one request on behalf of the caller of `orchestrator`.
-pub async fn serve_http<O: Orchestrator + Clone, B>(
-    orchestrator: O,
+/// Answers one request on behalf of the caller of `handler`.
+pub async fn serve_http<O: ToolHandler + Clone, B>(
+    handler: O,
     options: HttpOptions,
     request: Request<B>,
 ) -> Response<impl Body<Data = Bytes, Error = Infallible> + Send>
@@ -50,7 +50,7 @@ where
         .with_allowed_origins(options.origins)
         .enforce_origin_validation()
         .with_max_request_body_bytes(bytes_max);
-    let server = move || Ok(Server { orchestrator: orchestrator.clone() });
+    let server = move || Ok(Server { handler: handler.clone() });
     let service =
         StreamableHttpService::new(server, Arc::new(NeverSessionManager::default()), config);
     let (parts, body) = request.into_parts();

@@ -23,13 +23,13 @@ const NOT_PASSED_ON: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) place: Place,
-    pub(super) wish: Wish,
+    pub(super) kind: RequestKind,
     /// The value after `Proxy-Authorization: Basic`.
     pub(super) credentials: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum RequestKind {
     /// Raw bytes in both directions.
     Tunnel,
     /// One request over plain HTTP, in the form in which it is forwarded.
@@ -53,7 +53,7 @@ pub(super) fn head_end(bytes: &[u8]) -> Option<usize> {
 impl Request {
     /// Parses a head, including the empty line at its end.
     pub(super) fn parse(head: &[u8]) -> Result<Self, BadRequest> {
-        let Ok(head) = str::from_utf8(head) else { return bad("the head is no text") };
+        let Ok(head) = str::from_utf8(head) else { return bad("the head is not UTF-8") };
         let Some(head) = head.strip_suffix("\r\n\r\n") else { return bad("the head has no end") };
         let is_plain = |it: char| matches!(it, '\t' | ' '..='~') || !it.is_ascii();
         let mut lines = head.split("\r\n");
@@ -62,22 +62,23 @@ impl Request {
         }
         let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
         let &[method, target, "HTTP/1.1" | "HTTP/1.0"] = words.as_slice() else {
-            return bad("the first line is no request of HTTP/1");
+            return bad("the first line is not an HTTP/1 request");
         };
         if !is_token(method) || !target.is_ascii() {
-            return bad("the first line is no request of HTTP/1");
+            return bad("the first line is not an HTTP/1 request");
         }
         let headers = headers(lines)?;
         let credentials = credentials(&headers);
         if method == "CONNECT" {
-            let place =
-                target.parse().or_else(|it| bad(format!("`{target}` is no place: {it}")))?;
-            return Ok(Self { place, wish: Wish::Tunnel, credentials });
+            let place = target
+                .parse()
+                .or_else(|it| bad(format!("`{target}` is not a host and port: {it}")))?;
+            return Ok(Self { place, kind: RequestKind::Tunnel, credentials });
         }
         let (place, path) = absolute(target)?;
         let body = body(&headers)?;
         let head = passed_on(method, &place, path, &headers);
-        Ok(Self { place, wish: Wish::Pass { head, body }, credentials })
+        Ok(Self { place, kind: RequestKind::Pass { head, body }, credentials })
     }
 }
 
@@ -117,7 +118,7 @@ fn absolute(target: &str) -> Result<(Place, &str), BadRequest> {
     let (authority, path) = rest.split_at(end);
     match Place::parse_or(authority, 80) {
         Ok(place) => Ok((place, path)),
-        Err(error) => bad(format!("`{authority}` is no place: {error}")),
+        Err(error) => bad(format!("`{authority}` is not a host and port: {error}")),
     }
 }
 
@@ -173,7 +174,7 @@ mod tests {
             "CONNECT A.example:443 HTTP/1.1\nHost: b.example\nproxy-authorization: Basic eA==\n\n";
         let request = parse(head).unwrap();
         assert_eq!(request.place.to_string(), "a.example:443");
-        assert_eq!(request.wish, Wish::Tunnel);
+        assert_eq!(request.kind, RequestKind::Tunnel);
         assert_eq!(request.credentials.as_deref(), Some("eA=="));
     }
 
@@ -181,16 +182,17 @@ mod tests {
     fn plain_request_goes_to_the_host_of_its_address() {
         let head = "GET http://a.example:8080/x?y#z HTTP/1.1\nHost: b.example\nConnection: close, X-Mine\n\
             X-Mine: 1\nAccept: */*\nProxy-Authorization: Basic eA==\nContent-Length: 2\n\n";
-        let Request { place, wish, .. } = parse(head).unwrap();
+        let Request { place, kind, .. } = parse(head).unwrap();
         assert_eq!(place.to_string(), "a.example:8080");
         let passed = "GET /x?y HTTP/1.1\r\nHost: a.example:8080\r\naccept: */*\r\n\
             content-length: 2\r\nconnection: close\r\n\r\n";
-        assert_eq!(wish, Wish::Pass { head: passed.into(), body: Body::Bytes(2) });
+        assert_eq!(kind, RequestKind::Pass { head: passed.into(), body: Body::Bytes(2) });
     }
 
     #[test]
     fn address_without_a_path_means_the_root() {
-        let Wish::Pass { head, .. } = parse("GET http://a.example?q HTTP/1.0\n\n").unwrap().wish
+        let RequestKind::Pass { head, .. } =
+            parse("GET http://a.example?q HTTP/1.0\n\n").unwrap().kind
         else {
             panic!("no request to pass on");
         };
@@ -238,7 +240,7 @@ mod tests {
             value in "[\\t -~\\r\\n]{0,40}",
         ) {
             let head = format!("GET http://a.example/{path} HTTP/1.1\r\n{name}: {value}\r\n\r\n");
-            if let Ok(Request { wish: Wish::Pass { head, .. }, place, .. }) = Request::parse(head.as_bytes()) {
+            if let Ok(Request { kind: RequestKind::Pass { head, .. }, place, .. }) = Request::parse(head.as_bytes()) {
                 prop_assert_eq!(place.to_string(), "a.example:80");
                 prop_assert_eq!(head_end(head.as_bytes()), Some(head.len()));
                 let hosts = head.split("\r\n").filter(|it| it.to_ascii_lowercase().starts_with("host:"));

@@ -2,10 +2,10 @@
 
 use super::{
     EgressSpec, Listen,
+    gateway::Gateway,
     ledger::{Ledger, QUIET},
     network::Internet,
     ports::{self, Port},
-    visit::Door,
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{fs, io, os::fd::AsFd, path::Path, process::ExitCode, sync::Arc, time::Duration};
@@ -19,10 +19,10 @@ use tokio::{
 };
 
 /// Concurrent connections. No build needs more.
-const VISITS_MAX: usize = 512;
+const CONNECTIONS_MAX: usize = 512;
 
 /// Open files for each connection, and the most for everything else.
-const VISIT_FILES: usize = 2;
+const FILES_PER_CONNECTION: usize = 2;
 const OTHER_FILES: usize = 256;
 
 /// Boxes that one process serves at the same time.
@@ -58,18 +58,18 @@ fn read(spec: &Path) -> io::Result<EgressSpec> {
 }
 
 /// The state that all ports share.
-struct House {
-    door: Door<Internet>,
+struct Server {
+    gateway: Gateway<Internet>,
     /// One permit for each connection.
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// The most ports that one box may have: two for each forwarded port, and one for the proxy.
     ports_max: usize,
 }
 
-impl House {
+impl Server {
     /// Accepts ports from boxes. Each box sends them before its program starts. A port that a
     /// program opens and sends itself is served like any other.
-    async fn welcome(self: Arc<Self>, listener: UnixListener) {
+    async fn accept_boxes(self: Arc<Self>, listener: UnixListener) {
         let mut boxes = JoinSet::new();
         loop {
             tokio::select! {
@@ -87,35 +87,35 @@ impl House {
 
     async fn serve_box(self: Arc<Self>, stream: UnixStream) {
         let Ok(ports) = ports::take(stream, self.ports_max).await else { return };
-        let mut gates = JoinSet::new();
+        let mut listeners = JoinSet::new();
         for port in ports {
-            gates.spawn(Arc::clone(&self).serve_port(port));
+            listeners.spawn(Arc::clone(&self).serve_port(port));
         }
-        while gates.join_next().await.is_some() {}
+        while listeners.join_next().await.is_some() {}
     }
 
     async fn serve_port(self: Arc<Self>, port: Port) -> io::Result<()> {
         port.listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(port.listener)?;
-        let mut visits = JoinSet::new();
+        let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        let place = Arc::clone(&self.room).acquire_owned().await;
-                        let house = Arc::clone(&self);
-                        visits.spawn(async move {
+                        let permit = Arc::clone(&self.permits).acquire_owned().await;
+                        let server = Arc::clone(&self);
+                        connections.spawn(async move {
                             match port.forward {
-                                Some(port) => house.door.lead(stream, port).await,
-                                None => house.door.visit(stream).await,
+                                Some(port) => server.gateway.forward(stream, port).await,
+                                None => server.gateway.serve(stream).await,
                             }
-                            drop(place);
+                            drop(permit);
                         });
                     }
                     // A connection that broke before it was accepted needs no handling.
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 },
-                Some(_) = visits.join_next() => {}
+                Some(_) = connections.join_next() => {}
             }
         }
     }
@@ -134,21 +134,21 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
     let ledger = Ledger::open(&spec.dir)?;
     let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
     let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
-    let door = Door { credentials, allowed, ledger, upstream, network };
-    let room = Arc::new(Semaphore::new(visits_max()));
-    let house = Arc::new(House { door, room, ports_max: 2 * spec.forward.len() + 1 });
+    let gateway = Gateway { credentials, allowed, ledger, upstream, network };
+    let permits = Arc::new(Semaphore::new(connections_max()));
+    let server = Arc::new(Server { gateway, permits, ports_max: 2 * spec.forward.len() + 1 });
     let mut serving = JoinSet::new();
     let given = io::stdin().as_fd().try_clone_to_owned()?;
     match &spec.listen {
         Listen::Socket(_) => {
             let listener = std::os::unix::net::UnixListener::from(given);
             listener.set_nonblocking(true)?;
-            serving.spawn(Arc::clone(&house).welcome(UnixListener::from_std(listener)?));
+            serving.spawn(Arc::clone(&server).accept_boxes(UnixListener::from_std(listener)?));
         }
         Listen::Port { .. } => {
             let port = Port { listener: given.into(), forward: None };
-            let house = Arc::clone(&house);
-            serving.spawn(async move { drop(house.serve_port(port).await) });
+            let server = Arc::clone(&server);
+            serving.spawn(async move { drop(server.serve_port(port).await) });
         }
     }
     let mut minute = tokio::time::interval(QUIET);
@@ -162,20 +162,20 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
                 }
             }
             // Counts that cannot be written now are written later.
-            _ = minute.tick() => drop(house.door.ledger.flush()),
+            _ = minute.tick() => drop(server.gateway.ledger.flush()),
         }
     }
     serving.shutdown().await;
     if let Listen::Socket(name) = &spec.listen {
         fs::remove_file(spec.dir.join(name)).ok();
     }
-    house.door.ledger.flush()
+    server.gateway.ledger.flush()
 }
 
 /// Returns how many connections the file limit allows. This process starts no program that would
 /// inherit the raised limit.
-fn visits_max() -> usize {
-    let wanted = VISITS_MAX * VISIT_FILES + OTHER_FILES;
+fn connections_max() -> usize {
+    let wanted = CONNECTIONS_MAX * FILES_PER_CONNECTION + OTHER_FILES;
     let mut limit = getrlimit(Resource::Nofile);
     let files = |it: Option<u64>| it.and_then(|it| usize::try_from(it).ok()).unwrap_or(wanted);
     let allowed = files(limit.maximum).min(wanted);
@@ -184,7 +184,7 @@ fn visits_max() -> usize {
         setrlimit(Resource::Nofile, limit).ok();
     }
     let now = files(getrlimit(Resource::Nofile).current).min(wanted);
-    (now.saturating_sub(OTHER_FILES) / VISIT_FILES).max(16)
+    (now.saturating_sub(OTHER_FILES) / FILES_PER_CONNECTION).max(16)
 }
 
 /// The user name of the credentials; the secret is the password.
@@ -196,9 +196,9 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     for chunk in bytes.chunks(3) {
         let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
         let bits = bits << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
+        for index in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * index)) as usize & 63];
+            text.push(if index <= chunk.len() { char::from(letter) } else { '=' });
         }
     }
     text

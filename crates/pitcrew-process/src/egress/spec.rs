@@ -54,7 +54,7 @@ impl EgressSpec {
 
 fn read(texts: &[String]) -> io::Result<Vec<HostPattern>> {
     let parse = |text: &String| {
-        text.parse().map_err(|it| io::Error::other(format!("`{text}` is no host to allow: {it}")))
+        text.parse().map_err(|it| io::Error::other(format!("`{text}` is not a host: {it}")))
     };
     texts.iter().map(parse).collect()
 }

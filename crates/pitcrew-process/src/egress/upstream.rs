@@ -3,7 +3,7 @@
 //! Only proxies over plain HTTP are supported.
 
 use super::{
-    request::{Wish, head_end},
+    request::{RequestKind, head_end},
     serve::base64,
 };
 use pitcrew_model::{Host, Place};
@@ -69,10 +69,10 @@ impl Upstream {
     }
 
     /// Returns the proxy for a destination, or nothing if it is reached directly.
-    pub(super) fn proxy(&self, place: &Place, wish: &Wish) -> Option<io::Result<Proxy>> {
-        let url = match wish {
-            Wish::Tunnel => self.tunnels.as_ref()?,
-            Wish::Pass { .. } => self.requests.as_ref()?,
+    pub(super) fn proxy(&self, place: &Place, kind: &RequestKind) -> Option<io::Result<Proxy>> {
+        let url = match kind {
+            RequestKind::Tunnel => self.tunnels.as_ref()?,
+            RequestKind::Pass { .. } => self.requests.as_ref()?,
         };
         let is_loopback = match &place.host {
             Host::Name(name) => name == "localhost",
@@ -171,13 +171,17 @@ impl Proxy {
 
     /// Connects to a destination. Returns the connection and the bytes that were already received
     /// on it.
-    pub(super) async fn open(&self, to: &Place, wish: &Wish) -> io::Result<(TcpStream, Vec<u8>)> {
+    pub(super) async fn open(
+        &self,
+        to: &Place,
+        kind: &RequestKind,
+    ) -> io::Result<(TcpStream, Vec<u8>)> {
         let within = Duration::from_millis(TUNNEL_MS_MAX);
         let opened = timeout(within, async {
             let mut stream = self.dial().await?;
-            let said = match wish {
-                Wish::Tunnel => self.tunnel(&mut stream, to).await?,
-                Wish::Pass { .. } => Vec::new(),
+            let said = match kind {
+                RequestKind::Tunnel => self.tunnel(&mut stream, to).await?,
+                RequestKind::Pass { .. } => Vec::new(),
             };
             Ok((stream, said))
         });
@@ -258,7 +262,7 @@ mod tests {
             ("HTTPS_PROXY", "http://proxy.example:3128"),
             ("NO_PROXY", "inner.example, .dot.example,*.star.example,10.0.0.0/8,one.example:8443"),
         ]);
-        let asked = |place: &str| it.proxy(&place.parse().unwrap(), &Wish::Tunnel).is_some();
+        let asked = |place: &str| it.proxy(&place.parse().unwrap(), &RequestKind::Tunnel).is_some();
         for place in ["api.example:443", "notinner.example:443", "11.0.0.1:443", "one.example:443"]
         {
             assert!(asked(place), "{place}");
@@ -275,7 +279,7 @@ mod tests {
         ] {
             assert!(!asked(place), "{place}");
         }
-        let plain = Wish::Pass { head: String::new(), body: Body::Bytes(0) };
+        let plain = RequestKind::Pass { head: String::new(), body: Body::Bytes(0) };
         assert!(it.proxy(&"api.example:80".parse().unwrap(), &plain).is_none());
         assert!(upstream(&[]).is_none());
     }
@@ -283,7 +287,7 @@ mod tests {
     #[test]
     fn passwords_are_sent_but_not_shown() {
         let it = upstream(&[("all_proxy", "http://me:s%40cret@proxy.example:3128/")]);
-        let proxy = it.proxy(&"a.example:443".parse().unwrap(), &Wish::Tunnel);
+        let proxy = it.proxy(&"a.example:443".parse().unwrap(), &RequestKind::Tunnel);
         let proxy = proxy.unwrap().unwrap();
         assert_eq!(proxy.credentials, Some(base64(b"me:s@cret")));
         assert_eq!(proxy.to_string(), "the proxy proxy.example:3128");
@@ -295,7 +299,8 @@ mod tests {
     #[test]
     fn unsupported_proxy_is_refused_with_the_reason() {
         let it = upstream(&[("HTTPS_PROXY", "socks5://u:secret@proxy.example:1080")]);
-        let error = it.proxy(&"a.example:443".parse().unwrap(), &Wish::Tunnel).unwrap().err();
+        let error =
+            it.proxy(&"a.example:443".parse().unwrap(), &RequestKind::Tunnel).unwrap().err();
         let error = error.unwrap().to_string();
         assert!(error.contains("socks5://proxy.example") && !error.contains("secret"), "{error}");
     }

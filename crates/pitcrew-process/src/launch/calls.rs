@@ -8,7 +8,7 @@
 //! another architecture kills the program.
 
 use super::{
-    landlock::{keeps_apart, tells_sockets_apart},
+    landlock::{distinguishes_sockets, prevents_tracing},
     spec::{Calls, ConfineSpec, Unix},
 };
 use seccompiler::{
@@ -188,7 +188,7 @@ pub(super) fn apply(spec: &ConfineSpec) -> Result<(), seccompiler::Error> {
 
 /// The filters that bubblewrap installs for every process of a box, in its format.
 pub(crate) fn filters_of_box(calls: Calls) -> Result<Vec<Vec<u8>>, seccompiler::Error> {
-    let traces = keeps_apart(calls);
+    let traces = prevents_tracing(calls);
     let options = FilterOptions { calls, unix: true, only_tcp: false, traces };
     Ok(filters(options)?.iter().map(encoded).collect())
 }
@@ -383,7 +383,7 @@ fn sockets(options: FilterOptions) -> Result<Vec<SeccompRule>, seccompiler::Erro
 fn may_use_unix(spec: &ConfineSpec) -> bool {
     match &spec.unix {
         Unix::Any => true,
-        Unix::Only(sockets) => !sockets.is_empty() || tells_sockets_apart(),
+        Unix::Only(sockets) => !sockets.is_empty() || distinguishes_sockets(),
     }
 }
 

@@ -48,7 +48,7 @@ fn abi() -> ABI {
 }
 
 /// Whether the kernel can allow connections to some sockets with a path and refuse others.
-pub(super) fn tells_sockets_apart() -> bool {
+pub(super) fn distinguishes_sockets() -> bool {
     abi() >= SOCKETS
 }
 
@@ -73,11 +73,11 @@ pub(super) fn apply(spec: &ConfineSpec, more: &[u16]) -> Result<(), LandlockErro
 }
 
 /// Whether a program in a box is prevented from tracing processes other than its own.
-pub(super) fn keeps_apart(calls: Calls) -> bool {
-    can_keep_apart(calls, abi())
+pub(super) fn prevents_tracing(calls: Calls) -> bool {
+    can_prevent_tracing(calls, abi())
 }
 
-fn can_keep_apart(calls: Calls, found: ABI) -> bool {
+fn can_prevent_tracing(calls: Calls, found: ABI) -> bool {
     match calls {
         Calls::Unboxed => false,
         Calls::Boxed => found > ABI::Unsupported,
@@ -90,7 +90,7 @@ fn can_keep_apart(calls: Calls, found: ABI) -> bool {
 /// first process of the box. The other rules of the domain have no effect.
 fn apart(calls: Calls, found: ABI) -> Result<Option<RulesetCreated>, LandlockError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    let ruleset = match (can_keep_apart(calls, found), found >= ALONE) {
+    let ruleset = match (can_prevent_tracing(calls, found), found >= ALONE) {
         (false, _) => return Ok(None),
         (true, true) => ruleset.scope(Scope::from_all(ALONE))?,
         (true, false) => ruleset.handle_access(make_bitflags!(AccessFs::{MakeChar | MakeBlock}))?,

@@ -1,6 +1,6 @@
 //! The restrictions that the launcher applies, as passed on its command line.
 
-use super::landlock::tells_sockets_apart;
+use super::landlock::distinguishes_sockets;
 use crate::{Limits, Net, Policy, WayOut};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ impl ConfineSpec {
             Net::Proxy(egress) => Some([ports, egress.forward.as_slice()].concat()),
         };
         // If the kernel cannot distinguish sockets, none can be created, so ports lead to ours.
-        let (sockets, relays) = if tells_sockets_apart() {
+        let (sockets, relays) = if distinguishes_sockets() {
             (sockets.to_vec(), Vec::new())
         } else {
             (Vec::new(), sockets.to_vec())

@@ -95,7 +95,7 @@ impl Flow<'_> {
         deadline: Option<Instant>,
         mut counted: Option<(ProcessCounter, i32)>,
     ) -> io::Result<End> {
-        let cancelled = cancel.bell()?;
+        let cancelled = cancel.readable_fd()?;
         loop {
             let own = [(exit.as_fd(), PollFlags::IN), (cancelled.as_fd(), PollFlags::IN)];
             let next_count = counted.map(|it| it.0.next());

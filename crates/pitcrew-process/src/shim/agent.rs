@@ -172,7 +172,7 @@ fn refusal(spec: &ShimSpec, error: &io::Error) -> Start {
     } else if kind == io::ErrorKind::PermissionDenied {
         format!("`{program}` may not be executed: check its permissions")
     } else if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) {
-        format!("`{program}` is no program of this machine: {error}")
+        format!("`{program}` is not a program on this machine: {error}")
     } else {
         return Start::Failed { reason: format!("cannot execute `{program}`: {error}") };
     };

@@ -22,7 +22,7 @@ pub(super) struct Connection {
     pending_from: usize,
     /// The client's offset in the spool. Nothing is sent before the client is attached.
     cursor: Option<u64>,
-    farewell: Option<Vec<u8>>,
+    last_report: Option<Vec<u8>>,
 }
 
 impl Connection {
@@ -34,7 +34,7 @@ impl Connection {
             pending: Vec::new(),
             pending_from: 0,
             cursor: None,
-            farewell: None,
+            last_report: None,
         })
     }
 
@@ -48,10 +48,10 @@ impl Connection {
     }
 
     /// Queues the last report. It is sent after the whole spool.
-    pub(super) fn bid_farewell(&mut self, report: &Report<'_>) {
+    pub(super) fn send_last(&mut self, report: &Report<'_>) {
         let mut line = Vec::new();
         encode(report, &mut line);
-        self.farewell = Some(line);
+        self.last_report = Some(line);
     }
 
     /// Reads the available data and passes each order to `each`. Returns `Closed` if the other side
@@ -97,16 +97,16 @@ impl Connection {
             let count = spool.read_at(*cursor, &mut self.pending)?;
             self.pending.truncate(count);
             *cursor += count as u64;
-        } else if let Some(farewell) = self.farewell.take() {
-            self.pending = farewell;
+        } else if let Some(last_report) = self.last_report.take() {
+            self.pending = last_report;
         }
         Ok(!self.pending.is_empty())
     }
 
     /// Whether there is data that the other side has not read yet.
-    pub(super) fn wants_to_speak(&self, spool: &Spool) -> bool {
+    pub(super) fn has_unsent(&self, spool: &Spool) -> bool {
         self.pending_from < self.pending.len()
-            || self.farewell.is_some()
+            || self.last_report.is_some()
             || self.cursor.is_some_and(|it| it < spool.length())
     }
 }

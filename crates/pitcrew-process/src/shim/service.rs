@@ -6,7 +6,7 @@
 //!    └──────────── agent ended, or something broke ─────────────────┘
 //! ```
 
-mod talk;
+mod clients;
 mod end;
 
 use super::{
@@ -39,7 +39,7 @@ const PENDING_BYTES_MAX: usize = FRAME_BYTES_MAX;
 const FIRST_CLIENT_MS_MAX: u64 = 10_000;
 /// How long an agent may run after it closed its output: it cannot send anything any more, but it
 /// may be about to end.
-const MUTE_MS_MAX: u64 = 3_000;
+const SILENT_MS_MAX: u64 = 3_000;
 /// Connections besides the client. A well-behaved system needs no more than this.
 const VISITORS_MAX: usize = 16;
 
@@ -82,14 +82,14 @@ pub(super) struct Service {
     /// Present if the shim must limit the number of processes of the agent.
     process_counter: Option<ProcessCounter>,
     /// Set after the agent closed its output: how long it may keep running.
-    mute_until: Option<Instant>,
+    silent_until: Option<Instant>,
     /// The last client's offset in the spool.
     delivered: u64,
     /// When to end the agent if no client is connected.
     lease_ends: Instant,
     /// When the last client disconnected.
     lost_at: Option<Instant>,
-    met_a_client: bool,
+    had_client: bool,
     /// Held as long as the shim runs, so that a folder has only one shim.
     _lock: File,
 }
@@ -123,18 +123,18 @@ impl Service {
             exit: None,
             ordered: false,
             process_counter: ProcessCounter::of(&spec.policy),
-            mute_until: None,
+            silent_until: None,
             delivered: 0,
             lease_ends: Instant::now() + Duration::from_millis(FIRST_CLIENT_MS_MAX),
             lost_at: None,
-            met_a_client: false,
+            had_client: false,
             spec,
             _lock: lock,
         })
     }
 
     /// Stops waiting for a first client.
-    pub(super) fn expect_nobody(&mut self) {
+    pub(super) fn stop_waiting_for_client(&mut self) {
         self.lease_ends = Instant::now();
     }
 
@@ -157,8 +157,8 @@ impl Service {
     fn is_done(&self) -> bool {
         let Phase::Over = self.phase else { return false };
         match &self.client {
-            Some(client) => !client.wants_to_speak(&self.spool),
-            None => self.met_a_client || Instant::now() >= self.lease_ends,
+            Some(client) => !client.has_unsent(&self.spool),
+            None => self.had_client || Instant::now() >= self.lease_ends,
         }
     }
 
@@ -183,7 +183,7 @@ impl Service {
             }
             Source::Stdout => {
                 if let Step::Closed = self.agent.take_stdout(&mut self.spool)? {
-                    self.mute_until = Some(Instant::now() + Duration::from_millis(MUTE_MS_MAX));
+                    self.silent_until = Some(Instant::now() + Duration::from_millis(SILENT_MS_MAX));
                 }
             }
             Source::Stderr => {
@@ -193,15 +193,15 @@ impl Service {
             Source::Listener => self.accept(),
             Source::Client => {
                 if let Some(client) = self.client.take() {
-                    let (client, heard) = self.hear(client);
+                    let (client, handled) = self.handle_requests(client);
                     self.client = client;
                     self.notice_loss();
-                    heard?;
+                    handled?;
                 }
             }
             Source::Visitor(index) => {
                 let visitor = self.visitors.swap_remove(index);
-                self.seat(visitor)?;
+                self.admit(visitor)?;
             }
         }
         Ok(())
@@ -218,7 +218,7 @@ impl Service {
         let lease_ends = self.client.is_none().then_some(self.lease_ends);
         let look = self.process_counter.map(ProcessCounter::next);
         match self.phase {
-            Phase::Serving => [lease_ends, self.mute_until, look].into_iter().flatten().min(),
+            Phase::Serving => [lease_ends, self.silent_until, look].into_iter().flatten().min(),
             Phase::Ending { kill_at } => [Some(kill_at), look].into_iter().flatten().min(),
             Phase::Over => lease_ends,
         }
@@ -244,7 +244,7 @@ impl Service {
         if let Some(client) = &self.client {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, self.agent.pending_bytes() < PENDING_BYTES_MAX);
-            flags.set(PollFlags::OUT, client.wants_to_speak(&self.spool));
+            flags.set(PollFlags::OUT, client.has_unsent(&self.spool));
             interests.push((Source::Client, client.as_fd(), flags));
         }
         // In reverse order, because removing a connection does not change the indexes before it.

@@ -3,7 +3,7 @@
 use crate::http;
 use hyper::Method;
 use pitcrew_mcp::{
-    ClientKind, Orchestrator, Role, Spawning, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio,
+    ClientKind, Role, Spawning, ToolAnswer, ToolHandler, ToolInfo, ToolRefusal, serve_stdio,
     visible,
 };
 use serde_json::Value;
@@ -33,7 +33,7 @@ struct Bridge {
     authorization: String,
 }
 
-impl Orchestrator for Bridge {
+impl ToolHandler for Bridge {
     fn client_kind(&self) -> ClientKind {
         ClientKind::Worker
     }

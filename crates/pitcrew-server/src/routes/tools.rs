@@ -37,7 +37,7 @@ pub async fn call(
     let calling = Calling { doors: &doors, caller, nonce: query.nonce, held_until };
     let answer = match calling.call(&name, &arguments).await {
         Ok(answer) => ToolReply::ok(answer.text).with(answer.structured),
-        Err(Refused::Told(message)) => ToolReply::failed(message),
+        Err(Refused::Rejected(message)) => ToolReply::failed(message),
         Err(Refused::Held) => return Ok(StatusCode::ACCEPTED.into_response()),
         Err(Refused::ShuttingDown(message)) => {
             return Err(Failed::new(ProblemCode::ShuttingDown, message));

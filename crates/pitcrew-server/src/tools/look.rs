@@ -20,7 +20,9 @@ pub async fn workers(
             let standing = handle.standing(attempt).await.ok_or(Rejection::ShuttingDown)?;
             if let Some(other) = plan.filter(|it| *it != standing.plan) {
                 let own = standing.plan;
-                return Err(Refused::Told(format!("you cannot see {other}: your plan is {own}")));
+                return Err(Refused::Rejected(format!(
+                    "you cannot see {other}: your plan is {own}"
+                )));
             }
             Scope::Only(standing.plan)
         }

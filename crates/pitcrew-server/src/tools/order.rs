@@ -30,7 +30,7 @@ pub async fn plain(calling: &Calling<'_>, call: ToolCall) -> Result<ToolAnswer, 
         (ToolCall::Notify { kind, message, to, reply_to }, Caller::Worker { attempt, .. }) => {
             Command::Notify { attempt, kind, message, to, reply_to }
         }
-        (call, caller) => unreachable!("{call:?} of {caller:?} is no plain order"),
+        (call, caller) => unreachable!("{call:?} of {caller:?} has no order of its own"),
     };
     when_put_away(calling, order).await?;
     Ok(answer)
@@ -96,7 +96,7 @@ pub async fn add_task(
 ) -> Result<ToolAnswer, Refused> {
     let read = read(calling, &task.text).await?;
     let Some(mut spec) = read.spec.tasks.into_iter().next() else {
-        return Err(Refused::Told("the task could not be read".into()));
+        return Err(Refused::Rejected("the task could not be read".into()));
     };
     spec.depends_on.clone_from(&task.depends_on);
     let accepted = calling.order(Command::AddTask { plan, task: Box::new(spec) }).await?;
@@ -125,7 +125,7 @@ async fn read(calling: &Calling<'_>, text: &str) -> Result<ReadPlan, Refused> {
     let (desk, text) = (calling.doors.desk.clone(), text.to_owned());
     let read = tokio::task::spawn_blocking(move || desk.read_plan(&text)).await;
     match read {
-        Ok(read) => read.map_err(Refused::Told),
-        Err(panic) => Err(Refused::Told(format!("the plan could not be read: {panic}"))),
+        Ok(read) => read.map_err(Refused::Rejected),
+        Err(panic) => Err(Refused::Rejected(format!("the plan could not be read: {panic}"))),
     }
 }

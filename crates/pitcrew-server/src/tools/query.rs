@@ -3,7 +3,7 @@
 use super::{Calling, Refused, quoted::Tag, subtask};
 use pitcrew_mcp::ToolAnswer;
 use pitcrew_model::{Command, QueryOutcome, QueryVia, Rejection};
-use pitcrew_runtime::{Asking, Told};
+use pitcrew_runtime::{QueryAnswer, QueryState};
 use serde_json::{Map, json};
 
 pub async fn ask(
@@ -26,18 +26,18 @@ pub async fn ask(
     loop {
         changes.borrow_and_update();
         match handle.query(attempt, nonce.clone()).await {
-            Some(Asking::Open) => subtask::changed(calling, &mut changes).await?,
-            Some(Asking::Ended(told)) => return answer(told),
-            Some(Asking::Unknown) => {
-                return Err(Refused::Told("the answer has expired; call again".into()));
+            Some(QueryState::Open) => subtask::changed(calling, &mut changes).await?,
+            Some(QueryState::Ended(told)) => return answer(told),
+            Some(QueryState::Unknown) => {
+                return Err(Refused::Rejected("the answer has expired; call again".into()));
             }
             None => return Err(Rejection::ShuttingDown.into()),
         }
     }
 }
 
-fn answer(told: Told) -> Result<ToolAnswer, Refused> {
-    let Told { query, outcome, text, tokens_spent, tokens_saved } = told;
+fn answer(told: QueryAnswer) -> Result<ToolAnswer, Refused> {
+    let QueryAnswer { query, outcome, text, tokens_spent, tokens_saved } = told;
     let (word, owner) = match outcome {
         QueryOutcome::Indexed => ("indexed", None),
         QueryOutcome::Cached { owner } => ("cached", Some(owner.to_string())),

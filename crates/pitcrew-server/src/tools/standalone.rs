@@ -71,7 +71,7 @@ fn told(results: &[(TaskId, Option<SubtaskResult>)]) -> Result<ToolAnswer, Refus
 /// The sub-tasks must be named: there is no record of which client spawned which.
 fn named(tasks: &[TaskId]) -> Result<Vec<TaskId>, Refused> {
     if tasks.is_empty() {
-        return Err(Refused::Told("`ids` is missing; send the ids of the sub-tasks".into()));
+        return Err(Refused::Rejected("`ids` is missing; send the ids of the sub-tasks".into()));
     }
     Ok(tasks.to_vec())
 }

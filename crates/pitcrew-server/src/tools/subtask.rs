@@ -1,7 +1,7 @@
 //! A parent's calls about its sub-tasks. Calls that wait are answered when the kernel ends the
 //! wait.
 
-use super::{AgentRow, Caller, Calling, Refused, asked, quoted::Tag, standalone};
+use super::{AgentRow, Caller, Calling, Refused, pending, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskRequest, ToolAnswer, WorkspaceChoice};
 use pitcrew_model::{
     AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
@@ -53,7 +53,7 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     wait_over(calling, attempt).await?;
     let results = handle.results(attempt, tasks).await?;
     let tag = Tag::new()?;
-    let wanted = asked::look(calling, attempt, &tag).await;
+    let wanted = pending::collect(calling, attempt, &tag).await;
     let more = json!({
         "id": names.first(),
         "subtasks": names,
@@ -82,7 +82,7 @@ pub async fn await_all(
     wait_over(calling, attempt).await?;
     let tag = Tag::new()?;
     let results = calling.doors.orchestrator.handle().results(attempt, tasks).await?;
-    let wanted = asked::look(calling, attempt, &tag).await;
+    let wanted = pending::collect(calling, attempt, &tag).await;
     let structured = Map::from_iter([
         ("results".to_owned(), rows(&results)),
         ("requests".to_owned(), wanted.requests),
@@ -127,11 +127,11 @@ pub async fn pull(calling: &Calling<'_>, task: TaskId) -> Result<ToolAnswer, Ref
                 format!("Pulled the changes of {name} into your checkout: {}.", files.join(", "));
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": files })))
         }
-        Some(Err(failure)) => Err(Refused::Told(not_pulled(task, &failure))),
+        Some(Err(failure)) => Err(Refused::Rejected(not_pulled(task, &failure))),
         // The pull failed before this call was repeated.
-        None if !is_done => {
-            Err(Refused::Told(format!("{name} was not pulled (see `pitcrew logs`); call again")))
-        }
+        None if !is_done => Err(Refused::Rejected(format!(
+            "{name} was not pulled (see `pitcrew logs`); call again"
+        ))),
         None => {
             let text = format!("Your checkout already has the changes of {name}.");
             Ok(ToolAnswer::accepted(text, json!({ "subtask": name.to_string(), "files": [] })))
@@ -184,7 +184,7 @@ async fn outcome(
             }
         }
     };
-    let told = |error: &dyn std::error::Error| Refused::Told(pitcrew_model::text::chain(error));
+    let told = |error: &dyn std::error::Error| Refused::Rejected(pitcrew_model::text::chain(error));
     match tokio::task::spawn_blocking(read).await {
         Ok(read) => read.map_err(|error| told(&error)),
         Err(panic) => Err(told(&panic)),
@@ -226,19 +226,19 @@ pub async fn changed(
 pub fn attempt(calling: &Calling<'_>) -> Result<AttemptId, Refused> {
     match calling.caller {
         Caller::Worker { attempt, .. } => Ok(attempt),
-        Caller::Client => Err(Refused::Told("only a worker can call this".into())),
+        Caller::Client => Err(Refused::Rejected("only a worker can call this".into())),
     }
 }
 
 /// The key that identifies a repeated call.
 pub fn call(calling: &Calling<'_>) -> Result<String, Refused> {
-    let missing = || Refused::Told("a blocking call needs a nonce".into());
+    let missing = || Refused::Rejected("a blocking call needs a nonce".into());
     calling.nonce.clone().ok_or_else(missing)
 }
 
 /// A random value that cannot be guessed.
 pub fn secret() -> Result<String, Refused> {
-    nonce().map_err(|error| Refused::Told(format!("cannot read random bytes: {error}")))
+    nonce().map_err(|error| Refused::Rejected(format!("cannot read random bytes: {error}")))
 }
 
 /// The sub-tasks with existing backends. A role is replaced by its definition.
@@ -260,7 +260,7 @@ fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskReq
     let unknown = || {
         let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
         let (agent, names) = (&asked.agent, names.join(", "));
-        Refused::Told(format!("there is no agent `{agent}`; the agents are: {names}"))
+        Refused::Rejected(format!("there is no agent `{agent}`; the agents are: {names}"))
     };
     // `architect` alone is the role of that name, unless a program has the name.
     let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
@@ -270,7 +270,7 @@ fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskReq
     };
     let given = program.filter(|it| it.role.is_none()).map(|it| it.name.clone());
     let nobody = || {
-        Refused::Told(format!(
+        Refused::Rejected(format!(
             "`{}` has no default backend; write `backend:{}`",
             row.name, row.name
         ))
@@ -298,7 +298,7 @@ async fn require_there(
     let checkout = calling.doors.orchestrator.handle().checkout(attempt).await;
     let missing = checkout.and_then(|it| missing(&it, subtasks));
     let Some((number, path)) = missing else { return Ok(()) };
-    Err(Refused::Told(format!(
+    Err(Refused::Rejected(format!(
         "sub-task {number} names {path}, which does not exist in your checkout, and a `shared` sub-task cannot create it; \
          create an empty file or folder first, or use `isolated`"
     )))
@@ -327,7 +327,7 @@ fn can_start(
     let ready = agents.iter().filter(|it| it.role.is_none()).filter(can);
     let ready: Vec<&str> = ready.map(|it| it.name.as_str()).collect();
     let (name, ready) = (&program.name, ready.join(", "));
-    Err(Refused::Told(format!("`{name}` cannot start: {obstacle}; ready agents: {ready}")))
+    Err(Refused::Rejected(format!("`{name}` cannot start: {obstacle}; ready agents: {ready}")))
 }
 
 pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {

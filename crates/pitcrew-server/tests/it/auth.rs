@@ -40,10 +40,10 @@ async fn with_worker() -> Lab {
 #[tokio::test]
 async fn every_endpoint_needs_the_users_token() {
     let lab = with_worker().await;
-    let nobody = format!("Bearer {}", "0".repeat(64));
+    let unknown = format!("Bearer {}", "0".repeat(64));
     let (stranger, worker) = (lab.worker(2), lab.worker(1));
     for (method, path) in doors() {
-        for who in [None, Some("Basic x"), Some(&*nobody), Some(&*stranger)] {
+        for who in [None, Some("Basic x"), Some(&*unknown), Some(&*stranger)] {
             let (status, _) = lab.problem(who, method.clone(), path, "{}").await;
             assert_eq!(status, 401, "{method} {path} as {who:?}");
         }

@@ -31,7 +31,7 @@ async fn the_socket_is_private_and_a_stale_one_is_replaced() {
     assert_eq!(lab.socket(), socket);
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
     let health: Health = lab.get(paths::HEALTH).await;
-    assert!(health.understands_us().is_ok());
+    assert!(health.check_version().is_ok());
     assert!(health.workspace.ends_with("/repository"), "{health:?}");
     lab.signal(Signal::TERM);
     lab.wait_for_end().await;

@@ -29,7 +29,7 @@ impl Ledger {
         let (status, plan, tool) = (row.status, row.plan, row.tool.clone());
         hold!(status == RequestStatus::Approved, "a grant follows an approval", "{id}: {status}");
         let Some(tool) = tool else {
-            hold!(false, "no grant exceeds what was asked", "{id}: {request} is no tool use");
+            hold!(false, "no grant exceeds what was asked", "{id}: {request} is not a tool use");
             return;
         };
         let same = grant.command == tool.command

@@ -117,7 +117,7 @@ fn a_file_that_is_no_database_is_unchanged() {
         dir.path(),
         &expect![[r#"
         failed to open the journal at `DIR/journal.db`
-        it is no journal: it was left as it is, move it away or put a copy of the journal in its place
+        it is not a journal: it was left as it is, move it away or put a copy of the journal in its place
         file is not a database
         Error code 26: file is not a database
     "#]],

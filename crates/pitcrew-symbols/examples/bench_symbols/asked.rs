@@ -77,7 +77,7 @@ fn times<'a>(
     asker: impl Fn(usize) -> Option<&'a str>,
 ) -> Vec<Duration> {
     let ask = |(number, symbol): (usize, &str)| {
-        // Says nothing, but is no question that was asked before.
+        // Has no content, but differs from every earlier question.
         let mut context = number.to_string();
         let from = asker(number);
         if let Some(from) = from {

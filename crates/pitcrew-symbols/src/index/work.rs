@@ -145,7 +145,7 @@ impl Shared {
         let one_thread = || {
             let (mut mine, mut buffer) = (Vec::new(), Vec::new());
             while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if self.is_stopped() || pace == Pace::Behind && self.pool.is_asked() {
+                if self.is_stopped() || pace == Pace::Behind && self.pool.has_open_questions() {
                     break;
                 }
                 mine.extend(work(&mut buffer, found));

@@ -79,7 +79,7 @@ impl Hints {
     }
 
     /// Whether the caller can use a file of this language directly.
-    pub fn is_kin(&self, language: Language) -> bool {
+    pub fn is_same_family(&self, language: Language) -> bool {
         self.language.is_some_and(|it| family(it) == family(language))
     }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, path::Path};
 
 /// A name to look up, with its qualifiers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct QualifiedName {
     pub name: String,
     /// The qualifiers before the name, outermost first.
     pub qualifiers: Vec<String>,
@@ -18,18 +18,18 @@ pub struct Wanted {
 const HERE: &[&str] = &["crate", "self", "super", "this", "Self"];
 
 /// Returns `None` if the text contains no name.
-pub fn parse(text: &str) -> Option<Wanted> {
-    let text = unescaped(undressed(text));
+pub fn parse(text: &str) -> Option<QualifiedName> {
+    let text = unescaped(without_punctuation(text));
     let (path, rest) = with_path(&text);
     let mut qualifiers = parts(rest);
     let name =
         qualifiers.pop().filter(|it| it.contains(|it: char| it.is_alphanumeric() || it == '_'))?;
     qualifiers.retain(|it| !HERE.contains(&it.as_str()));
-    Some(Wanted { name, qualifiers, path: segments(path.unwrap_or_default()).join("/") })
+    Some(QualifiedName { name, qualifiers, path: segments(path.unwrap_or_default()).join("/") })
 }
 
 /// Removes punctuation and quotes around a name.
-fn undressed(text: &str) -> &str {
+fn without_punctuation(text: &str) -> &str {
     let text = text.trim_matches(|it: char| it.is_whitespace() || "`'\"&*@,;?".contains(it));
     let end = text.char_indices().find(|(at, it)| *at > 0 && "(<[{!".contains(*it));
     let text = &text[..end.map_or(text.len(), |it| it.0)];

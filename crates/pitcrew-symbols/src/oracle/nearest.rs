@@ -3,7 +3,7 @@
 //! Every name is compared once, and most of them only by their letters, so the time is bounded by
 //! the number of names.
 
-use super::question::Asked;
+use super::question::ParsedQuestion;
 use crate::{digest::Shape, index::State};
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const NAME_BYTES_MAX: usize = Shape::LENGTH_MAX;
 const CONTAINS: usize = 2;
 
 /// Returns the most similar names, best first.
-pub fn names(state: &State, asked: &Asked) -> Vec<String> {
+pub fn names(state: &State, asked: &ParsedQuestion) -> Vec<String> {
     let mut found: BTreeSet<(usize, usize, String)> = BTreeSet::new();
     for wanted in asked.wanted.first().into_iter().flatten() {
         let spelling = Spelling::new(&wanted.name);

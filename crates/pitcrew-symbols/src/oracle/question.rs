@@ -3,16 +3,16 @@
 use super::{
     Question,
     hints::Hints,
-    names::{self, Wanted},
+    names::{self, QualifiedName},
 };
 use crate::{Import, Language, Parser, parser};
 use std::path::Path;
 
 /// A parsed question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ParsedQuestion {
     /// The alternatives, likeliest first. All names of an alternative are looked up together.
-    pub wanted: Vec<Vec<Wanted>>,
+    pub wanted: Vec<Vec<QualifiedName>>,
     pub hints: Hints,
 }
 
@@ -69,7 +69,7 @@ const FILLERS: &[&str] = &[
     "with",
 ];
 
-impl Asked {
+impl ParsedQuestion {
     /// `of_asker` contains the imports of the caller's file.
     pub fn new(question: &Question<'_>, of_asker: Vec<Import>, parser: &dyn Parser) -> Self {
         let symbol = cut(question.symbol);
@@ -89,7 +89,7 @@ impl Asked {
             }
             None => named(symbol),
         };
-        let asked: Vec<&Wanted> = wanted.iter().flatten().collect();
+        let asked: Vec<&QualifiedName> = wanted.iter().flatten().collect();
         let relevant: Vec<Import> =
             imports.iter().filter(|it| brings(it, &asked)).cloned().collect();
         let originals = originals(&relevant, &wanted);
@@ -139,16 +139,16 @@ fn unquoted(line: &str) -> &str {
 }
 
 /// The names that an import lists, or the last component of the module if it lists none.
-fn imported(import: &Import) -> Vec<Wanted> {
+fn imported(import: &Import) -> Vec<QualifiedName> {
     let is_name = |it: &&String| !matches!(it.as_str(), "*" | "self" | "default");
-    let named: Vec<Wanted> =
+    let named: Vec<QualifiedName> =
         import.names.iter().filter(is_name).filter_map(|it| names::parse(it)).collect();
     let module = || names::parse(&import.module.replace('/', "."));
     if named.is_empty() { module().into_iter().collect() } else { named }
 }
 
 /// Whether an import provides one of these names, as far as its text shows.
-fn brings(import: &Import, wanted: &[&Wanted]) -> bool {
+fn brings(import: &Import, wanted: &[&QualifiedName]) -> bool {
     let unnamed = import.names.is_empty() || import.names.iter().any(|it| it == "*");
     let last = names::parts(&import.module).pop().unwrap_or_default();
     wanted.iter().any(|it| {
@@ -160,19 +160,19 @@ fn brings(import: &Import, wanted: &[&Wanted]) -> bool {
 }
 
 /// Looks up names imported under an alias by their original names.
-fn originals(imports: &[Import], wanted: &[Vec<Wanted>]) -> Option<Vec<Wanted>> {
-    let renamed = |it: &Wanted| {
+fn originals(imports: &[Import], wanted: &[Vec<QualifiedName>]) -> Option<Vec<QualifiedName>> {
+    let renamed = |it: &QualifiedName| {
         let original = imports.iter().find_map(|import| import.original(&it.name))?;
         (original != it.name && original != "self" && it.qualifiers.is_empty())
-            .then(|| Wanted { name: original.to_owned(), ..it.clone() })
+            .then(|| QualifiedName { name: original.to_owned(), ..it.clone() })
     };
-    let found: Vec<Wanted> = wanted.first()?.iter().filter_map(renamed).collect();
+    let found: Vec<QualifiedName> = wanted.first()?.iter().filter_map(renamed).collect();
     (!found.is_empty()).then_some(found)
 }
 
 /// One name, or the names in a sentence: quoted names first, then words that look like names, then
 /// any word.
-fn named(text: &str) -> Vec<Vec<Wanted>> {
+fn named(text: &str) -> Vec<Vec<QualifiedName>> {
     if !text.contains(char::is_whitespace) {
         return vec![names::parse(text).into_iter().collect()];
     }
@@ -198,7 +198,7 @@ fn named(text: &str) -> Vec<Vec<Wanted>> {
     .collect()
 }
 
-fn all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Wanted> {
+fn all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<QualifiedName> {
     texts.filter_map(names::parse).take(NAMES_MAX).collect()
 }
 
@@ -208,7 +208,8 @@ mod tests {
     use crate::InProcess;
 
     fn first(symbol: &str, context: &str) -> String {
-        let asked = Asked::new(&Question { symbol, context, from: None }, Vec::new(), &InProcess);
+        let asked =
+            ParsedQuestion::new(&Question { symbol, context, from: None }, Vec::new(), &InProcess);
         let first = asked.wanted.first().cloned().unwrap_or_default();
         let names: Vec<String> = first
             .iter()
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(first("use core::auth::AuthValidator;", ""), "AuthValidator");
         assert_eq!(first("use core::auth::AuthValidator", ""), "AuthValidator");
         let question = Question { symbol: "use core::auth::Gate;", ..Question::default() };
-        let asked = Asked::new(&question, Vec::new(), &InProcess);
+        let asked = ParsedQuestion::new(&question, Vec::new(), &InProcess);
         assert_eq!(asked.hints.modules, [["core", "auth"]]);
     }
 
@@ -250,8 +251,10 @@ mod tests {
 
     #[test]
     fn an_empty_question_has_no_names() {
-        assert!(Asked::new(&Question::default(), Vec::new(), &InProcess).wanted.is_empty());
+        assert!(
+            ParsedQuestion::new(&Question::default(), Vec::new(), &InProcess).wanted.is_empty()
+        );
         let question = Question { symbol: "?!", ..Question::default() };
-        assert!(Asked::new(&question, Vec::new(), &InProcess).wanted.is_empty());
+        assert!(ParsedQuestion::new(&question, Vec::new(), &InProcess).wanted.is_empty());
     }
 }

@@ -6,7 +6,7 @@
 use super::{
     MATCHES_MAX,
     hints::{Hints, is_same, module_parts, without_extension},
-    names::{self, Wanted},
+    names::{self, QualifiedName},
     scout::{Guess, Scout},
 };
 use crate::{
@@ -53,7 +53,7 @@ struct Worth {
 }
 
 /// The best symbols for several names, looked up together.
-pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matches<'a> {
+pub fn matches<'a>(state: &'a State, wanted: &[QualifiedName], hints: &Hints) -> Matches<'a> {
     let each: Vec<Vec<Hit<'a>>> = wanted.iter().map(|it| ordered(state, it, hints)).collect();
     let all_count: usize =
         wanted.iter().zip(&each).map(|(it, found)| count(state, it, found)).sum();
@@ -73,7 +73,7 @@ pub fn matches<'a>(state: &'a State, wanted: &[Wanted], hints: &Hints) -> Matche
 }
 
 /// The number of matches, including symbols that were not compared in full.
-fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
+fn count(state: &State, wanted: &QualifiedName, found: &[Hit<'_>]) -> usize {
     let all_count: usize = state.table().named(&wanted.name).iter().map(|it| it.len()).sum();
     if all_count <= COMPARED_MAX || !wanted.qualifiers.is_empty() || !wanted.path.is_empty() {
         return found.len();
@@ -81,7 +81,7 @@ fn count(state: &State, wanted: &Wanted, found: &[Hit<'_>]) -> usize {
     state.live_count(&wanted.name)
 }
 
-fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
+fn ordered<'a>(state: &'a State, wanted: &QualifiedName, hints: &Hints) -> Vec<Hit<'a>> {
     let mut postings = likeliest(state, wanted, hints);
     let shape = Shape::of(&wanted.name);
     postings.retain(|it| it.shape == shape);
@@ -95,7 +95,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
         let worth = Worth {
             qualified: Reverse(qualified(wanted, &hit)),
             hinted: Reverse(hints.score(&file.path)),
-            kin: Reverse(hints.is_kin(file.language)),
+            kin: Reverse(hints.is_same_family(file.language)),
             near: Reverse(hints.nearness(&file.path)),
             rank: posting.rank,
         };
@@ -126,7 +126,7 @@ fn ordered<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>>
 
 /// The symbols of a name. If there are too many, only those that rank first by an estimate without
 /// reading them.
-fn likeliest(state: &State, wanted: &Wanted, hints: &Hints) -> Vec<Posting> {
+fn likeliest(state: &State, wanted: &QualifiedName, hints: &Hints) -> Vec<Posting> {
     let runs = state.table().named(&wanted.name);
     if runs.iter().map(|it| it.len()).sum::<usize>() <= COMPARED_MAX {
         return runs.concat();
@@ -200,7 +200,7 @@ pub fn is_in(path: &str, wanted: &str) -> bool {
 }
 
 /// The number of qualifiers, counted from the last, that match the containers and the file.
-fn qualified(wanted: &Wanted, hit: &Hit<'_>) -> usize {
+fn qualified(wanted: &QualifiedName, hit: &Hit<'_>) -> usize {
     if wanted.qualifiers.is_empty() {
         return 0;
     }
@@ -218,10 +218,13 @@ fn is_known_type(state: &State, name: &str) -> bool {
 }
 
 /// The types with a field or variant of this name.
-fn with_member<'a>(state: &'a State, wanted: &Wanted, hints: &Hints) -> Vec<Hit<'a>> {
+fn with_member<'a>(state: &'a State, wanted: &QualifiedName, hints: &Hints) -> Vec<Hit<'a>> {
     let Some((name, qualifiers)) = wanted.qualifiers.split_last() else { return Vec::new() };
-    let owner =
-        Wanted { name: name.clone(), qualifiers: qualifiers.to_vec(), path: wanted.path.clone() };
+    let owner = QualifiedName {
+        name: name.clone(),
+        qualifiers: qualifiers.to_vec(),
+        path: wanted.path.clone(),
+    };
     let mut owners = ordered(state, &owner, hints);
     owners.retain(|it| {
         let symbol = it.file.packed.symbol(it.file.language, it.index);

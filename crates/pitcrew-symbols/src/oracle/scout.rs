@@ -5,7 +5,7 @@
 
 use super::{
     hints::{Hints, without_extension},
-    names::Wanted,
+    names::QualifiedName,
     rank::is_in,
 };
 use crate::{
@@ -32,11 +32,11 @@ struct OfFile(u64);
 
 impl OfFile {
     /// Combines the criteria of the full comparison, in the same order, into one number.
-    fn new(qualified: u32, hinted: usize, is_kin: bool, near: u32) -> Self {
+    fn new(qualified: u32, hinted: usize, is_same_family: bool, near: u32) -> Self {
         let qualified = 0xff - u64::from(qualified.min(0xff));
         let hinted = 0xffff - hinted.min(0xffff) as u64;
         let near = 0xff - u64::from(near.min(0xff));
-        let is_foreign = u64::from(!is_kin);
+        let is_foreign = u64::from(!is_same_family);
         Self(qualified << 40 | hinted << 24 | is_foreign << 16 | near << 8)
     }
 
@@ -63,7 +63,7 @@ pub struct Scout<'a> {
 }
 
 impl<'a> Scout<'a> {
-    pub fn new(state: &'a State, wanted: &'a Wanted, hints: &'a Hints) -> Self {
+    pub fn new(state: &'a State, wanted: &'a QualifiedName, hints: &'a Hints) -> Self {
         let mut sought = Sought::default();
         let qualifiers = wanted.qualifiers.iter().fold(0, |all, it| all | sought.add(it));
         let files = hints.files.iter().filter_map(|it| it.rsplit('/').next());
@@ -73,7 +73,7 @@ impl<'a> Scout<'a> {
         let of_path = last.map_or(0, |it| sought.add(it) | sought.add(without_extension(it)));
         let view = state.places().view(sought, &hints.from);
         let own = hints.from.iter().filter_map(|it| state.slot(&it.join("/"))).collect();
-        let kin = Language::ALL.iter().map(|it| hints.is_kin(*it)).collect();
+        let kin = Language::ALL.iter().map(|it| hints.is_same_family(*it)).collect();
         let (path, last) = (wanted.path.as_str(), Cell::new(None));
         Self { state, hints, path, of_path, qualifiers, hinting, kin, view, own, last }
     }
@@ -95,10 +95,10 @@ impl<'a> Scout<'a> {
         let place = self.state.places().of(posting.file)?;
         let (names, near) = self.view.of(place);
         let near = near + u32::from(self.own.contains(&posting.file));
-        let is_kin = self.kin[place.language as usize];
+        let is_same_family = self.kin[place.language as usize];
         let is_any = self.path.is_empty() && self.state.pending().is_empty();
         if names == 0 && is_any {
-            return Some(OfFile::new(0, 0, is_kin, near));
+            return Some(OfFile::new(0, 0, is_same_family, near));
         }
         if !self.path.is_empty() && names & self.of_path == 0 {
             return None;
@@ -109,7 +109,7 @@ impl<'a> Scout<'a> {
         }
         let qualified = (names & self.qualifiers).count_ones();
         let hinted = if names & self.hinting > 0 { self.hints.score(path) } else { 0 };
-        Some(OfFile::new(qualified, hinted, is_kin, near))
+        Some(OfFile::new(qualified, hinted, is_same_family, near))
     }
 }
 

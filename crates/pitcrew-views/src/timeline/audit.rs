@@ -39,7 +39,7 @@ impl fmt::Display for AuditLine {
     }
 }
 
-/// Returns the line of an entry; absent if it is no operation or decision.
+/// Returns the line of an entry; absent if it is neither an operation nor a decision.
 pub fn audit(board: &Board, entry: &Entry) -> Option<AuditLine> {
     let event = serde_json::to_value(&entry.event).expect("an event is plain data");
     let Value::Object(mut fields) = event else { unreachable!("an event has a type") };

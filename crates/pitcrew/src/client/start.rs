@@ -53,7 +53,7 @@ pub async fn health(dirs: &WorkspaceDirs, token: &Token) -> Result<Option<Health
             Ok(answer) => read(&answer)?,
             Err(CallError::NotSent(_) | CallError::Broken(_)) => return Ok(None),
         };
-    match health.understands_us() {
+    match health.check_version() {
         Ok(()) => Ok(Some(health)),
         Err(mismatch) => Err(Report::from_error(Exit::Unreachable, &mismatch)),
     }

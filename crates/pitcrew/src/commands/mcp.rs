@@ -17,7 +17,7 @@ use pitcrew_api::{
     MCP_ASK_EVERY_MS, McpAddress, McpRequest,
     paths::{self, BoardQuery, EventsQuery},
 };
-use pitcrew_mcp::{ClientKind, Orchestrator, ToolAnswer, ToolInfo, ToolRefusal, serve_stdio};
+use pitcrew_mcp::{ClientKind, ToolAnswer, ToolHandler, ToolInfo, ToolRefusal, serve_stdio};
 use serde_json::{Value, json};
 use std::{fs, io::Write, os::unix::fs::OpenOptionsExt, path::PathBuf, time::Duration};
 use tokio::time::sleep;
@@ -36,7 +36,7 @@ struct Bridge {
     client: ToolClient,
 }
 
-impl Orchestrator for Bridge {
+impl ToolHandler for Bridge {
     fn client_kind(&self) -> ClientKind {
         self.client.client_kind()
     }

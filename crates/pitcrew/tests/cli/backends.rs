@@ -52,7 +52,7 @@ fn stand_in(sandbox: &Sandbox, name: &str) {
     let script = put(
         sandbox,
         "script.txt",
-        "when \"repository is for\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"purpose of this repository\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"guide for newcomers\" write docs/guide.md <<END\nBegin here.\nEND\ncomplete it is written\n",
+        "when \"repository is for\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"purpose of this repository\" write NOTES.md <<END\nFor trying things out.\nEND\nwhen \"guide for newcomers\" write docs/guide.md <<END\nBegin here.\nEND\nwhen \"public function in src\" write src/a.rs <<END\n/// Returns nothing.\nEND\ncomplete it is written\n",
     );
     let script = script.display();
     own(sandbox, name, &format!("command = [{BINARY:?}, \"agent\", \"--script\", \"{script}\"]\n"));
@@ -388,6 +388,37 @@ mod documents {
         assert_eq!(sandbox.read("NOTES.md"), "For trying things out.\n");
         assert_eq!(sandbox.read("docs/guide.md"), "Begin here.\n");
         assert!(sandbox.read("FILES.txt").contains("docs/guide.md"));
+    }
+
+    /// Everything but the installation. The sources of the repository are checked by a script.
+    #[test]
+    fn readme_runs_and_lands_two_plans() {
+        let sandbox = machine();
+        stand_in(&sandbox, "scribe");
+        sandbox.write("src/b.rs", "pub fn b() {}\n");
+        sandbox.write("docs/index.md", "Files.\n");
+        sandbox.write("make", "case $1 in format) echo // formatted >> src/b.rs ;; esac\n");
+        sandbox.commit("a script for checks");
+        let readme = fs::read_to_string("../../README.md").expect("the README");
+        for (language, body) in blocks(&readme) {
+            let body = body.replace("make ", "sh make ");
+            // There is no terminal to answer on.
+            let answered = |it: &str| match it.split_once('#').map_or(it, |it| it.0).trim_end() {
+                it if it.starts_with("pitcrew run") => format!("{it} --yes"),
+                it if it.starts_with("pitcrew land") => format!("{it} --yes"),
+                it => it.to_owned(),
+            };
+            match language.as_str() {
+                "toml" => sandbox.write("plan.toml", &body),
+                "sh" => {
+                    let lines: Vec<String> = body.lines().map(answered).collect();
+                    type_all(&sandbox, &lines.join("\n"));
+                }
+                other => panic!("a block of {other}"),
+            }
+        }
+        assert_eq!(sandbox.read("src/b.rs"), "pub fn b() {}\n// formatted\n");
+        assert_eq!(sandbox.read("docs/files.txt"), "a.rs\nb.rs\n");
     }
 
     #[test]

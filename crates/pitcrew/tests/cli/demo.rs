@@ -1,6 +1,7 @@
 //! `pitcrew demo`.
 
-use pitcrew_testkit::Sandbox;
+use pitcrew_process::{LANDLOCK_ABI_MIN, landlock_abi};
+use pitcrew_testkit::{Sandbox, skipped};
 use serde_json::Value;
 use std::fs;
 
@@ -22,6 +23,18 @@ fn demo_lands_one_merge_and_cleans_up() {
     let place =
         place.and_then(|it| it.split_once("/lap-board")).expect("the demo says where it is").0;
     assert!(!std::path::Path::new(place).exists(), "{place} is still there");
+}
+
+/// A machine without bubblewrap: a command writes only to the files that exist in its region.
+#[test]
+fn demo_completes_without_bubblewrap() {
+    if landlock_abi() < LANDLOCK_ABI_MIN {
+        return skipped("the demo in T2", "the kernel has too old a version of Landlock");
+    }
+    let mut sandbox = nowhere();
+    sandbox.set("PITCREW_SANDBOX", "T2");
+    let shown = sandbox.pitcrew(&["demo"]).expect(0);
+    shown.says("9 of 9 completed, 10 attempts").notes("Agents run in sandbox tier T2");
 }
 
 /// S0-025, S0-069: a dependent task starts after its dependency is integrated, and the reason of a

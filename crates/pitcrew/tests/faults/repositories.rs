@@ -246,7 +246,7 @@ fn agent_configuration_is_copied_into_checkouts() {
     assert_eq!(sandbox.read("ui/copy.txt"), "review\nKEY=1\n");
 }
 
-/// S1-043, S1-044, S1-046, S1-049, S1-053: each worker has a separate checkout next to the
+/// S1-043, S1-044, S1-046, S1-049: each worker has a separate checkout next to the
 /// repository until the plan has landed.
 #[test]
 fn checkouts_are_beside_the_repository_until_landing() {

@@ -45,7 +45,7 @@ fn file_that_is_not_a_journal_is_not_changed() {
     let good = fs::read(&journal).expect("a file");
     fs::write(&journal, "this is not a database, but somebody may still want it\n".repeat(99))
         .expect("a file");
-    assert_journal_is_refused(&sandbox, &journal, "it is no journal");
+    assert_journal_is_refused(&sandbox, &journal, "it is not a journal");
     // With the original content everything works again.
     fs::write(&journal, good).expect("a file");
     sandbox.pitcrew(&["status", "--all"]).expect(0).says("completed");

@@ -28,15 +28,15 @@ const HALTED_LOOKS: u32 = 2;
 impl Service {
     /// Moves to the next phase if it is due.
     pub(super) fn settle(&mut self) {
-        self.end_a_crowd();
+        self.end_if_too_many_processes();
         let now = Instant::now();
         match self.phase {
             Phase::Serving if self.ended.is_some() => self.finish(),
             Phase::Serving if self.client.is_none() && now >= self.lease_ends => {
                 self.stderr.note("no client reconnected within the lease");
-                self.begin_end(STOP_GRACE_MS);
+                self.start_ending(STOP_GRACE_MS);
             }
-            Phase::Serving if self.mute_until.is_some_and(|it| now >= it) => {
+            Phase::Serving if self.silent_until.is_some_and(|it| now >= it) => {
                 self.stderr.note("the agent closed its output and lived on");
                 self.ask_to_end(now + Duration::from_millis(STOP_GRACE_MS));
             }
@@ -46,12 +46,12 @@ impl Service {
     }
 
     /// Ends an agent that has started more processes than allowed.
-    fn end_a_crowd(&mut self) {
+    fn end_if_too_many_processes(&mut self) {
         if matches!(self.phase, Phase::Over) {
             return;
         }
-        let crowd = self.process_counter.as_mut().and_then(|it| it.exceeded(self.own.pid));
-        if let Some(words) = crowd {
+        let exceeded = self.process_counter.as_mut().and_then(|it| it.exceeded(self.own.pid));
+        if let Some(words) = exceeded {
             self.stderr.note(&words);
             // When the first process of a box ends, all others end too, however fast they fork.
             self.agent.id.signal(Signal::KILL).ok();
@@ -60,7 +60,7 @@ impl Service {
     }
 
     /// Asks all processes of the tree to end. The rest are killed after the grace period.
-    pub(super) fn begin_end(&mut self, grace_ms: u64) {
+    pub(super) fn start_ending(&mut self, grace_ms: u64) {
         let kill_at = Instant::now() + Duration::from_millis(grace_ms);
         match &mut self.phase {
             Phase::Serving => {
@@ -116,7 +116,7 @@ impl Service {
         // This is one of our processes, and it may have to write its remaining counts first.
         self.agent.outlet = None;
         if is_ending && self.has_halted() {
-            self.tell_the_halt();
+            self.report_halt();
         }
         loop {
             if !is_ending {
@@ -135,7 +135,7 @@ impl Service {
             eprintln!("pitcrew shim: failed to write the exit record: {error}");
         }
         self.exit = Some(record);
-        self.tell_the_end();
+        self.report_exit();
     }
 
     /// Waits briefly until no process in the killed box runs any more. Freeing the memory of a
@@ -165,11 +165,11 @@ impl Service {
     }
 
     /// Tells the client, if one is connected. Errors are handled at the end.
-    fn tell_the_halt(&mut self) {
+    fn report_halt(&mut self) {
         self.drain();
         let halted = Report::Halted(self.record());
         if let Some(client) = &mut self.client {
-            client.bid_farewell(&halted);
+            client.send_last(&halted);
             client.deliver(&self.spool).ok();
         }
     }

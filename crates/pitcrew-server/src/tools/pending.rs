@@ -2,7 +2,7 @@
 
 use super::{Calling, quoted::Tag};
 use pitcrew_model::{AttemptId, Message, SubtaskName};
-use pitcrew_runtime::Asked;
+use pitcrew_runtime::SubtaskRequest;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -13,9 +13,10 @@ pub struct Pending {
     pub questions: Value,
 }
 
-pub async fn look(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Pending {
+pub async fn collect(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Pending {
     let handle = calling.doors.orchestrator.handle();
-    let (asked, questions) = (handle.asked_of(attempt).await, handle.questions_to(attempt).await);
+    let (asked, questions) =
+        (handle.requests_to_decide(attempt).await, handle.questions_to(attempt).await);
     Pending {
         text: requests_text(&asked, tag) + &questions_text(&questions, tag),
         requests: asked.iter().map(request_row).collect(),
@@ -23,7 +24,7 @@ pub async fn look(calling: &Calling<'_>, attempt: AttemptId, tag: &Tag) -> Pendi
     }
 }
 
-fn requests_text(asked: &[Asked], tag: &Tag) -> String {
+fn requests_text(asked: &[SubtaskRequest], tag: &Tag) -> String {
     if asked.is_empty() {
         return String::new();
     }
@@ -43,7 +44,7 @@ fn requests_text(asked: &[Asked], tag: &Tag) -> String {
     text
 }
 
-fn request_row(it: &Asked) -> Value {
+fn request_row(it: &SubtaskRequest) -> Value {
     json!({
         "request": it.request,
         "subtask": SubtaskName(it.task).to_string(),

@@ -4,7 +4,7 @@ use super::{
     decide::{Verdict, decide},
     ledger::{Key, Ledger},
     network::Network,
-    request::{HEAD_BYTES_MAX, Request, Wish, head_end},
+    request::{HEAD_BYTES_MAX, Request, RequestKind, head_end},
     spec::Allowed,
     tunnel::{Moved, pass, tunnel},
     upstream::{Proxy, Upstream},
@@ -29,7 +29,7 @@ const HEAD_MS_MAX: u64 = 10_000;
 const UNREADABLE: &str = "(unreadable)";
 
 /// The state that all connections share.
-pub(super) struct Door<N> {
+pub(super) struct Gateway<N> {
     /// The value that is required after `Basic`.
     pub(super) credentials: Option<String>,
     pub(super) allowed: Allowed,
@@ -42,7 +42,7 @@ pub(super) struct Door<N> {
 struct Outside {
     stream: TcpStream,
     /// Bytes that were already received from it.
-    said: Vec<u8>,
+    received: Vec<u8>,
     by: Option<Proxy>,
 }
 
@@ -52,8 +52,8 @@ struct Answer {
     text: String,
 }
 
-impl<N: Network> Door<N> {
-    pub(super) async fn visit<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S) {
+impl<N: Network> Gateway<N> {
+    pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S) {
         let (head, rest) = match timeout(Duration::from_millis(HEAD_MS_MAX), head(&mut stream))
             .await
         {
@@ -82,14 +82,18 @@ impl<N: Network> Door<N> {
     }
 
     /// Serves a port that is forwarded to a port of the machine, so no request is read.
-    pub(super) async fn lead<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S, port: u16) {
+    pub(super) async fn forward<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        mut stream: S,
+        port: u16,
+    ) {
         let place = Place { host: Host::Address(Ipv4Addr::LOCALHOST.into()), port };
-        let request = Request { place, wish: Wish::Tunnel, credentials: None };
+        let request = Request { place, kind: RequestKind::Tunnel, credentials: None };
         // A refused connection is closed.
         let Ok((outside, key)) = self.open(&request).await else { return };
         let moved = Moved::default();
-        moved.down.fetch_add(outside.said.len() as u64, Ordering::Relaxed);
-        if stream.write_all(&outside.said).await.is_ok() {
+        moved.down.fetch_add(outside.received.len() as u64, Ordering::Relaxed);
+        if stream.write_all(&outside.received).await.is_ok() {
             tunnel(&mut stream, outside.stream, &moved).await;
         }
         self.count(&key, &moved);
@@ -155,12 +159,12 @@ impl<N: Network> Door<N> {
 
     /// Connects through the machine's proxy for this destination. Returns nothing if there is none.
     async fn by_proxy(&self, request: &Request) -> Option<io::Result<Outside>> {
-        let proxy = match self.upstream.proxy(&request.place, &request.wish)? {
+        let proxy = match self.upstream.proxy(&request.place, &request.kind)? {
             Ok(proxy) => proxy,
             Err(error) => return Some(Err(error)),
         };
-        let opened = proxy.open(&request.place, &request.wish).await;
-        Some(opened.map(|(stream, said)| Outside { stream, said, by: Some(proxy) }))
+        let opened = proxy.open(&request.place, &request.kind).await;
+        Some(opened.map(|(stream, received)| Outside { stream, received, by: Some(proxy) }))
     }
 
     async fn dial(&self, addresses: &[SocketAddr]) -> io::Result<Outside> {
@@ -169,7 +173,7 @@ impl<N: Network> Door<N> {
             match self.network.dial(*address).await {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    return Ok(Outside { stream, said: Vec::new(), by: None });
+                    return Ok(Outside { stream, received: Vec::new(), by: None });
                 }
                 Err(error) => last = error,
             }
@@ -203,18 +207,18 @@ async fn begin(
     outside: Outside,
     moved: &Moved,
 ) -> io::Result<()> {
-    let Outside { stream: mut outside, said, by } = outside;
+    let Outside { stream: mut outside, received, by } = outside;
     let sent = |bytes: &[u8]| moved.up.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-    moved.down.fetch_add(said.len() as u64, Ordering::Relaxed);
-    match &request.wish {
-        Wish::Tunnel => {
+    moved.down.fetch_add(received.len() as u64, Ordering::Relaxed);
+    match &request.kind {
+        RequestKind::Tunnel => {
             let opened = b"HTTP/1.1 200 Connection established\r\n\r\n";
-            stream.write_all(&[opened, said.as_slice()].concat()).await?;
+            stream.write_all(&[opened, received.as_slice()].concat()).await?;
             outside.write_all(rest).await?;
             sent(rest);
             tunnel(stream, outside, moved).await;
         }
-        Wish::Pass { head, body } => {
+        RequestKind::Pass { head, body } => {
             let by_proxy = by.map(|it| it.request(&request.place, head));
             let head = by_proxy.as_ref().unwrap_or(head).as_bytes();
             outside.write_all(head).await?;

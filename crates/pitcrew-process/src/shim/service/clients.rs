@@ -15,42 +15,42 @@ use std::{
 
 impl Service {
     /// Handles the requests of a visitor. Afterwards it is the client, still a visitor, or closed.
-    pub(super) fn seat(&mut self, visitor: Connection) -> io::Result<()> {
-        let (visitor, heard) = self.hear(visitor);
+    pub(super) fn admit(&mut self, visitor: Connection) -> io::Result<()> {
+        let (visitor, handled) = self.handle_requests(visitor);
         match visitor {
             Some(it) if it.cursor().is_none() => self.visitors.push(it),
             // Only one client at a time: a second one is rejected.
             Some(it) if self.client.is_none() => {
                 self.client = Some(it);
-                self.met_a_client = true;
-                self.tell_the_end();
+                self.had_client = true;
+                self.report_exit();
             }
             Some(_) | None => {}
         }
-        heard
+        handled
     }
 
     /// Carries out the requests of a connection. Returns the connection unless it is closed, even
     /// if a request failed, because the end must still be reported to it.
-    pub(super) fn hear(
+    pub(super) fn handle_requests(
         &mut self,
         mut connection: Connection,
     ) -> (Option<Connection>, io::Result<()>) {
         let mut cursor = connection.cursor();
-        let (was_attached, mut has_said_all) = (cursor.is_some(), false);
-        let heard = connection.take(&mut |order| {
+        let (was_attached, mut is_acknowledged) = (cursor.is_some(), false);
+        let handled = connection.take(&mut |order| {
             match order {
                 Order::Attach { from } => cursor = cursor.or(Some(from)),
                 Order::Send { id, frame } if cursor.is_some() => self.send(id, &frame)?,
                 // Only the attached client may send to the agent.
                 Order::Send { .. } => {}
                 Order::Stop { grace_ms } => {
-                    self.begin_end(grace_ms);
+                    self.start_ending(grace_ms);
                     // A caller that is not attached reads the exit record. Closing the connection
                     // acknowledges the request at once, because the end may take a while.
-                    has_said_all = cursor.is_none();
-                    if has_said_all && !self.met_a_client {
-                        self.expect_nobody();
+                    is_acknowledged = cursor.is_none();
+                    if is_acknowledged && !self.had_client {
+                        self.stop_waiting_for_client();
                     }
                 }
             }
@@ -67,8 +67,8 @@ impl Service {
             };
             connection.attach(&Report::Hello(hello), from);
         }
-        let is_gone = matches!(heard, Ok(Step::Closed)) || (has_said_all && cursor.is_none());
-        ((!is_gone).then_some(connection), heard.map(drop))
+        let is_gone = matches!(handled, Ok(Step::Closed)) || (is_acknowledged && cursor.is_none());
+        ((!is_gone).then_some(connection), handled.map(drop))
     }
 
     /// Records the frame, then passes it to the agent. Each id is sent only once.
@@ -111,9 +111,9 @@ impl Service {
     }
 
     /// Reports the end to the client after its stream, even if it connects later.
-    pub(super) fn tell_the_end(&mut self) {
+    pub(super) fn report_exit(&mut self) {
         if let (Some(client), Some(exit)) = (&mut self.client, &self.exit) {
-            client.bid_farewell(&Report::Exited(exit.clone()));
+            client.send_last(&Report::Exited(exit.clone()));
         }
     }
 }

@@ -14,7 +14,7 @@ const TAIL_BYTES_MAX: u64 = 64 * 1_024;
 
 /// A line of an agent's standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
+pub struct StderrLine {
     pub line: String,
     /// When the log was last written.
     pub at: SystemTime,
@@ -23,7 +23,7 @@ pub struct Complaint {
 impl ShimHandle {
     /// Returns the last line with this mark that is not blank. Absent if there is no such line, or
     /// if the log cannot be read.
-    pub fn last_complaint(&self, mark: &str) -> Option<Complaint> {
+    pub fn last_stderr_line(&self, mark: &str) -> Option<StderrLine> {
         // Agents that are not confined could replace the file with a link or a pipe.
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).ok()?;
         let path = self.context.dir.join("stderr.log");
@@ -36,6 +36,6 @@ impl ShimHandle {
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().rev();
         let line = lines.find(|it| !it.trim().is_empty() && it.contains(mark))?.to_owned();
-        Some(Complaint { line, at })
+        Some(StderrLine { line, at })
     }
 }
