@@ -132,7 +132,7 @@ impl Vault {
         if self.tree(&commit, cancel)? != self.tree(&order.head, cancel)? {
             let (setup, checks) = (&order.setup, &order.checks);
             let name = format!("{}-landing", order.plan);
-            let trial = Trial { name, setup, checks };
+            let trial = Trial { name, setup, checks, near: &order.head, attempt: None };
             require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
         }
         fail::fail_point!("land-commit-made", |_| std::process::abort());

@@ -49,6 +49,8 @@ impl Vault {
                 (snapshot.commit, snapshot.changes.len() as u64)
             }
         };
+        // The next plan continues from the tip, and not from the snapshot.
+        self.publish(&tip, cancel)?;
         self.publish(&start, cancel)?;
         self.set_ref(&names::start_ref(order.plan), &start)?;
         self.set_ref(&names::head_ref(order.plan), &start)?;
