@@ -3,7 +3,7 @@
 use super::queries::QueryTally;
 use crate::plain;
 use pitcrew_model::{
-    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
+    Access, Actor, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
     EgressOf, Failure, KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase,
     PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, TaskId, TaskName,
     TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Usage, WorkerId, WorkerStatus, limits,
@@ -59,6 +59,7 @@ impl Default for Board {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub head: PlanHead,
+    pub creator: Actor,
     pub status: PlanStatus,
     pub since: Timestamp,
     pub reason: String,

@@ -117,13 +117,11 @@ impl<'a> ProgressDisplay<'a> {
             let request = current.id;
             let command = match current.ask {
                 Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
-                Ask::PlanExecution { .. }
-                | Ask::BranchMerge { .. }
-                | Ask::Budget { .. }
-                | Ask::ToolUse { .. } => {
-                    let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
-                    let scope = GrantScope::Once;
-                    Command::DecideRequest { request, verdict, reason: None, scope }
+                Ask::PlanExecution { tasks, .. } => {
+                    decision(request, line, u32::try_from(tasks.len()).ok())
+                }
+                Ask::BranchMerge { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
+                    decision(request, line, None)
                 }
             };
             if let Err(report) = self.client.command(&command).await {
@@ -233,4 +231,11 @@ impl<'a> ProgressDisplay<'a> {
         person.prompt(self.output, &format!("{}: {question}", request.id));
         self.current = Some(request);
     }
+}
+
+/// The decision about a request, of which `shown` tasks were printed.
+fn decision(request: RequestId, line: &str, shown: Option<u32>) -> Command {
+    let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
+    let (reason, scope) = (None, GrantScope::Once);
+    Command::DecideRequest { request, verdict, reason, scope, shown }
 }

@@ -12,10 +12,15 @@ use pitcrew_views::{BaseCheck, BoardView, PlanView, RefusedPlace, TaskView, plai
 /// Bytes of an agent's note that are shown.
 const NOTE_BYTES_MAX: usize = 120;
 
+/// The most plans waiting for approval that are shown.
+const WAITING_MAX: usize = 50;
+
 /// Renders every plan with its tasks and next steps.
 pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
     let mut lines = Vec::new();
-    for plan in &board.plans {
+    let is_waiting = |it: &&PlanView| it.status == PlanStatus::AwaitingApproval;
+    let hidden: Vec<_> = board.plans.iter().filter(is_waiting).skip(WAITING_MAX).collect();
+    for plan in board.plans.iter().filter(|it| !hidden.iter().any(|hidden| hidden.id == it.id)) {
         if !lines.is_empty() {
             lines.push(String::new());
         }
@@ -41,6 +46,11 @@ pub fn board(board: &BoardView, waiting_count: usize, style: Style) -> String {
         lines.extend(queries(&plan.queries));
         let of_tasks = board.tasks_of(plan.id).flat_map(|it| &it.caps);
         lines.extend(caps(plan.caps.iter().chain(of_tasks), &plan.vendors));
+    }
+    if !hidden.is_empty() {
+        let count = plural(hidden.len() as u64, "more plan");
+        lines.push(String::new());
+        lines.push(format!("{count} waiting for your approval: `pitcrew status --json` has all"));
     }
     if board.plans.is_empty() {
         lines.push("no current plans; start one with `pitcrew run FILE`".to_owned());
