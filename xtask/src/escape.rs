@@ -28,7 +28,7 @@ const HELD: &[&str] = &[
 const JUDGED: &[&[&str]] = &[
     &["test", "--package", "pitcrew-git", "--test", "git", "escape", "--", "--test-threads=1"],
     &["test", "--package", "pitcrew-git", "--test", "git", "traps_in_the_git_folder"],
-    &["test", "--package", "pitcrew-server", "--test", "it", "every_door_needs"],
+    &["test", "--package", "pitcrew-server", "--test", "it", "every_endpoint_needs"],
 ];
 
 /// The test that makes every kind of box.
@@ -38,7 +38,7 @@ const SURVEY: &[&str] = &[
     "pitcrew",
     "--test",
     "survey",
-    "nothing_is_in_reach",
+    "everything_in_reach_is_in_the_inventory",
     "--",
     "--nocapture",
 ];
@@ -219,6 +219,24 @@ mod tests {
             "--survey --kind x",
         ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// Cargo succeeds if no test has the name.
+    #[test]
+    fn every_filter_finds_a_test() {
+        for call in JUDGED.iter().copied().chain([HELD, SURVEY]) {
+            let word = |after: &str| call[call.iter().position(|it| *it == after).unwrap() + 1];
+            let (package, test) = (word("--package"), word("--test"));
+            let filter = word(test);
+            let folder = root().join("crates").join(package).join("tests").join(test);
+            let files = fs::read_dir(folder).unwrap().flatten().map(|it| it.path());
+            let files = files.filter(|it| it.extension().is_some_and(|it| it == "rs"));
+            let is_in = |it: &Path| {
+                let text = fs::read_to_string(it).unwrap();
+                text.contains(&format!("fn {filter}")) || it.ends_with(format!("{filter}.rs"))
+            };
+            assert!(files.into_iter().any(|it| is_in(&it)), "{filter} in {package}");
         }
     }
 

@@ -96,9 +96,10 @@ fn a_command_has_the_form_of_the_model() {
             verdict: Verdict::Approve,
             reason: None,
             scope: GrantScope::Once,
+            shown: Some(3),
         },
         &expect![[
-            r#"{"command":"decide_request","request":"request-4","verdict":"approve","reason":null}"#
+            r#"{"command":"decide_request","request":"request-4","verdict":"approve","reason":null,"shown":3}"#
         ]],
     );
     check(&Command::CollectGarbage, &expect![[r#"{"command":"collect_garbage"}"#]]);

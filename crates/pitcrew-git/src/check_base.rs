@@ -15,7 +15,8 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Vec<CheckResult> {
-        let trial = Trial { name: format!("{plan}-base"), setup, checks };
+        let trial =
+            Trial { name: format!("{plan}-base"), setup, checks, near: commit, attempt: None };
         match self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel) {
             Ok((_, results)) => results,
             Err(Failure::Setup { command, code, output }) => checks

@@ -47,20 +47,23 @@ impl Vault {
         if missing.is_empty() {
             return Ok(());
         }
-        self.make_tree(&scene.path, "pitcrew/check", commit, policy, cancel)?;
-        missing = lookup.missing(missing);
-        if !missing.is_empty() && !setup.is_empty() {
-            match Commands::of(policy, &scene.path).run_setup(setup, cancel) {
-                Ok(()) => missing = lookup.missing(missing),
-                Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-                // Each task reports this failure itself.
-                Err(_) => return Ok(()),
+        self.while_lent((&scene.path, commit), policy, cancel, |store, policy| {
+            self.make_tree(&scene.path, "pitcrew/check", commit, store, policy, cancel)?;
+            let lookup = Lookup { scene: &scene, policy, cancel };
+            missing = lookup.missing(missing);
+            if !missing.is_empty() && !setup.is_empty() {
+                match Commands::of(policy, &scene.path).run_setup(setup, cancel) {
+                    Ok(()) => missing = lookup.missing(missing),
+                    Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+                    // Each task reports this failure itself.
+                    Err(_) => return Ok(()),
+                }
             }
-        }
-        if cancel.is_cancelled() {
-            return Err(Failure::Interrupted);
-        }
-        if missing.is_empty() { Ok(()) } else { Err(lookup.failure(&missing)) }
+            if cancel.is_cancelled() {
+                return Err(Failure::Interrupted);
+            }
+            if missing.is_empty() { Ok(()) } else { Err(lookup.failure(&missing)) }
+        })
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::{
     Vault,
-    error::{GitError, VaultError},
+    error::VaultError,
     files,
     records::{self, Durability},
     remove_checkout::process_in,
@@ -96,6 +96,7 @@ impl Vault {
             };
             if !changed {
                 files::remove_folder(&path)?;
+                self.give_back(&path)?;
                 files::remove_if_there(&self.copy_note(&path))?;
             }
         }
@@ -154,7 +155,9 @@ impl Vault {
         files::remove_folder(path)?;
         files::create_folder(path)?;
         let branch = format!("pitcrew/{}", order.task);
-        self.make_tree(path, &branch, &order.commit, policy, cancel)?;
+        let store = self.lend(path, &order.commit, cancel)?;
+        let policy = store.readable(policy);
+        self.make_tree(path, &branch, &order.commit, &store, &policy, cancel)?;
         for section in FOR_AGENTS {
             let call = self.git.ours(path, "config");
             call.args(["--local", "--remove-section", section]).done(cancel)?;
@@ -171,9 +174,11 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<bool, VaultError> {
-        let call = |command| self.git.confined(policy, path, command);
+        let store = self.lender(path, from, cancel)?;
+        let policy = store.readable(policy);
+        let call = |command| self.git.confined(&policy, path, command);
         call("update-index").args(["-q", "--refresh"]).finish(cancel)?;
-        self.supply(&path.join(".git/objects"), &order.commit.0, cancel)?;
+        self.supply(&store, &path.join(".git/objects"), &order.commit.0, cancel)?;
         let moved =
             call("read-tree").args(["-m", "-u", &from.0, &order.commit.0]).finish(cancel)?;
         // Git checks everything before it changes anything, such as for an ignored file in the way.
@@ -202,8 +207,9 @@ impl Vault {
         commit: &CommitId,
         policy: &Policy,
         cancel: &Cancel,
-    ) -> Result<bool, GitError> {
-        let call = |command| self.git.confined(policy, path, command);
+    ) -> Result<bool, VaultError> {
+        let policy = self.lender(path, commit, cancel)?.readable(policy);
+        let call = |command| self.git.confined(&policy, path, command);
         let status = call("status").args(["--porcelain", "--untracked-files=all"]);
         let refs = call("for-each-ref").args(["--format=%(objectname)"]);
         let head = call("rev-parse").args(["--verify", "HEAD"]);

@@ -194,14 +194,19 @@ mod tests {
         fn folder(&self, name: &str) -> PathBuf {
             let path = self.lab.folder.path().join(name);
             fs::create_dir(&path).expect("a folder");
+            let cancel = Cancel::default();
+            let store = self.vault.lend(&path, &self.commit, &cancel).expect("a store");
             self.vault
-                .write_git_dir(&path, "filled", &self.commit, &Cancel::default())
+                .write_git_dir(&path, "filled", &self.commit, &store, &cancel)
                 .expect("its git folder");
             path
         }
 
         fn fill(&self, path: &Path, parts: usize) {
-            let call = |command| self.vault.git.fresh(&self.lab.policy, path, command);
+            let cancel = &self.lab.cancel;
+            let store = self.vault.lender(path, &self.commit, cancel).expect("a store");
+            let policy = store.readable(&self.lab.policy);
+            let call = |command| self.vault.git.fresh(&policy, path, command);
             let (index, commit) = (path.join(".git/index"), &self.commit);
             let fill = Fill { call: &call, place: path, index, commit };
             fill.done(parts, &self.lab.cancel).expect("it is filled");

@@ -7,6 +7,7 @@
 
 use crate::{
     CheckoutKind, PrepareCheckout, Vault,
+    base_store::Store,
     error::FileError,
     files::{self, failed},
     names,
@@ -90,9 +91,11 @@ impl Vault {
             self.end_ahead(&old);
         }
         let Some(path) = path else { return };
-        let made = self
-            .write_git_dir(&path, BRANCH, &order.commit, &cancel)
-            .and_then(|_| Ok(self.fill_tree(&path, &order.commit, policy, &cancel)?));
+        let made = self.lend(&path, &order.commit, &cancel).and_then(|store| {
+            self.write_git_dir(&path, BRANCH, &order.commit, &store, &cancel)?;
+            let policy = store.readable(policy);
+            Ok(self.fill_tree(&path, &order.commit, &policy, &cancel)?)
+        });
         if made.is_err() {
             files::remove_folder(&path).ok();
         }
@@ -124,6 +127,7 @@ impl Vault {
         ahead.filled.recv().ok();
         // If this fails, the folder is removed the next time the vault is opened.
         if files::remove_folder(&ahead.path).is_ok() {
+            self.give_back(&ahead.path).ok();
             files::remove_if_there(&self.records().ahead(ahead.task)).ok();
         }
     }
@@ -167,6 +171,7 @@ impl Vault {
         &self,
         ahead: &Ahead,
         start: &CommitId,
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> bool {
@@ -178,7 +183,7 @@ impl Vault {
             let call = self.git.fresh(policy, &ahead.path, "read-tree");
             let call = call.config("submodule.recurse=false").script(SCRIPT, words);
             let objects = ahead.path.join(".git/objects");
-            self.supply(&objects, &start.0, cancel).is_ok()
+            self.supply(store, &objects, &start.0, cancel).is_ok()
                 && ahead.date_index().is_ok()
                 && call.done(cancel).is_ok()
         };

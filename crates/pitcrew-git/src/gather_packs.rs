@@ -1,6 +1,6 @@
 //! Combines the small packs of the vault into larger ones. Never deletes an object.
 
-use crate::{Vault, error::VaultError, git::Call};
+use crate::{Vault, error::VaultError};
 use pitcrew_model::Failure;
 use pitcrew_process::Cancel;
 use std::{fs, path::Path};
@@ -12,9 +12,10 @@ const PACKS_MAX: usize = 50;
 const LOOSE_MAX: usize = 2_000;
 
 impl Vault {
-    /// Packs loose objects and small packs if there are very many. Returns how many loose objects
+    /// Removes unused stores, and packs loose objects and small packs if there are very many. Returns how many loose objects
     /// were packed.
     pub fn tidy(&self, cancel: &Cancel) -> Result<u64, Failure> {
+        self.sweep_stores()?;
         let loose = self.loose_count();
         if loose <= LOOSE_MAX && self.packs_count() <= PACKS_MAX {
             return Ok(0);
@@ -38,21 +39,12 @@ impl Vault {
         Ok(())
     }
 
-    /// Does the same for the base store.
-    pub(crate) fn gather_store_packs(&self, cancel: &Cancel) -> Result<(), VaultError> {
-        if count_packs(&self.borrowed()) <= PACKS_MAX {
-            return Ok(());
-        }
-        let Ok(_gathering) = self.gathering.try_lock() else { return Ok(()) };
-        let store = self.layout.base_store();
-        Ok(repacked(self.git.ours(&store, "repack").git_dir(&store)).done(cancel)?)
-    }
-
     /// Puts loose objects and small packs into one pack. Large packs are kept as they are.
     pub(crate) fn repack(&self, cancel: &Cancel) -> Result<(), VaultError> {
         // Snapshots create many refs, each in a separate file.
         self.change_refs(|| self.call("pack-refs").arg("--all"))?;
-        Ok(repacked(self.call("repack")).done(cancel)?)
+        let call = self.call("repack").config("core.fsync=all");
+        Ok(call.args(["-d", "--quiet", "--geometric=2", "--no-write-bitmap-index"]).done(cancel)?)
     }
 
     fn loose_count(&self) -> usize {
@@ -69,16 +61,7 @@ impl Vault {
     }
 }
 
-fn repacked(call: Call<'_>) -> Call<'_> {
-    call.config("core.fsync=all").args([
-        "-d",
-        "--quiet",
-        "--geometric=2",
-        "--no-write-bitmap-index",
-    ])
-}
-
-fn count_packs(objects: &Path) -> usize {
+pub(crate) fn count_packs(objects: &Path) -> usize {
     let files = fs::read_dir(objects.join("pack")).into_iter().flatten().flatten();
     files.filter(|it| it.path().extension().is_some_and(|it| it == "idx")).count()
 }

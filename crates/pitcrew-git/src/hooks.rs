@@ -80,11 +80,24 @@ impl Vault {
     ) -> Result<BTreeMap<CommitId, String>, Failure> {
         require_free_space(&self.layout.scratch)?;
         let (_folder, path) = self.scene(&format!("{}-hooks", order.plan))?.parts();
-        self.make_tree(&path, "pitcrew/check", end, policy, cancel)?;
+        self.while_lent((&path, &order.head), policy, cancel, |store, policy| {
+            self.make_tree(&path, "pitcrew/check", end, store, policy, cancel)?;
+            self.run_hooks((order, hooks), (tip, &path), (checks, commits), policy, cancel)
+        })
+    }
+
+    fn run_hooks(
+        &self,
+        (order, hooks): (&LandPlan, &UserHooks),
+        (tip, path): (&CommitId, &Path),
+        (checks, commits): (&[String], &[CommitId]),
+        policy: &Policy,
+        cancel: &Cancel,
+    ) -> Result<BTreeMap<CommitId, String>, Failure> {
         // Everything is written before a program runs there, which could replace folders by links.
-        let place = self.copy_hooks(hooks, &path)?;
-        let messages = self.write_messages(&path, commits, cancel)?;
-        let mut commands = Commands::of(policy, &path);
+        let place = self.copy_hooks(hooks, path)?;
+        let messages = self.write_messages(path, commits, cancel)?;
+        let mut commands = Commands::of(policy, path);
         commands.run_setup(&order.setup, cancel)?;
         require_passed(&commands.run_checks(checks, cancel)?)?;
         let mut run = |name: &str, command: &str| {
@@ -109,7 +122,7 @@ impl Vault {
                  cp {MESSAGE_FILE} {file}; exit $code; }}"
             );
             run(COMMIT_MSG, &command).map_err(|it| about(it, message))?;
-            let after = read_message(&path, &file)?;
+            let after = read_message(path, &file)?;
             if after.trim().is_empty() {
                 let output = "it left an empty message".into();
                 let failure = Failure::Hook { hook: COMMIT_MSG.into(), code: Some(0), output };

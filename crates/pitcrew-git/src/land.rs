@@ -242,8 +242,9 @@ impl Vault {
         let checks = if is_seen { &[] } else { order.checks.as_slice() };
         let hooks = if order.hooks.are_run() { self.user_hooks(cancel)? } else { None };
         let Some(hooks) = hooks else {
-            let trial =
-                Trial { name: format!("{}-landing", order.plan), setup: &order.setup, checks };
+            let name = format!("{}-landing", order.plan);
+            let setup = &order.setup;
+            let trial = Trial { name, setup, checks, near: &order.head, attempt: None };
             require_passed(&self.try_out(&trial, None, || Ok(commit.clone()), policy, cancel)?.1)?;
             return Ok(commit);
         };

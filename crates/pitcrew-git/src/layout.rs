@@ -21,9 +21,9 @@ impl Layout {
         self.vault.with_file_name("gitconfig")
     }
 
-    /// The bare repository that checkouts borrow objects from, beside the vault.
-    pub fn base_store(&self) -> PathBuf {
-        self.vault.with_file_name("base.git")
+    /// The stores that checkouts borrow objects from, beside the vault.
+    pub fn bases(&self) -> PathBuf {
+        self.vault.with_file_name("bases")
     }
 
     /// The default locations: checkouts beside the repository, everything else in the workspace's

@@ -6,6 +6,7 @@
 
 use crate::{
     Checkout, Vault,
+    base_store::Store,
     error::{GitError, VaultError},
     files::{self, TemporaryFolder, failed, require_free_space},
     fill::Fill,
@@ -112,6 +113,7 @@ impl Vault {
         let _held = lock.lock().expect("no holder of the lock panics");
         for lent in self.pool(parent)?.checkouts {
             files::remove_folder(Path::new(&lent.path))?;
+            self.give_back(Path::new(&lent.path))?;
         }
         files::remove_folder(&self.records().pool(parent))?;
         Ok(())
@@ -177,6 +179,7 @@ impl Lending<'_> {
         lent.readers = vec![self.order.attempt];
         let lent = lent.clone();
         self.vault.set_pool(self.order.parent, pool)?;
+        self.vault.lend(Path::new(&lent.path), &self.order.start, self.cancel)?;
         claimed(Path::new(&lent.path));
         match self.fill(lent, before.as_ref()) {
             Ok(lent) => {
@@ -230,7 +233,8 @@ impl Lending<'_> {
         let (start, path) = (&self.order.start, PathBuf::from(&lent.path));
         let tree = self.tree(&lent)?;
         if lent.commit != *start {
-            self.vault.supply(&tree.git_dir().join("objects"), &start.0, self.cancel)?;
+            let objects = tree.git_dir().join("objects");
+            self.vault.supply(&tree.store, &objects, &start.0, self.cancel)?;
         }
         // A reader may have changed this git folder, so it is not reused.
         files::remove_folder(&path.join(".git"))?;
@@ -270,7 +274,10 @@ impl Lending<'_> {
     fn tree(&self, lent: &Lent) -> Result<Tree<'_>, VaultError> {
         let name = format!("{}-reads", self.order.parent);
         let folder = TemporaryFolder::new(&self.vault.layout.scratch, &name)?;
-        let tree = Tree { lending: self, path: PathBuf::from(&lent.path), folder };
+        let path = PathBuf::from(&lent.path);
+        let store = self.vault.lender(&path, &lent.commit, self.cancel)?;
+        let policy = store.readable(self.policy);
+        let tree = Tree { lending: self, path, folder, store, policy };
         tree.write_git_dir(&tree.git_dir(), &lent.commit)?;
         let index = self.index(lent);
         if files::is_there(&index) {
@@ -285,6 +292,9 @@ struct Tree<'a> {
     lending: &'a Lending<'a>,
     path: PathBuf,
     folder: TemporaryFolder,
+    store: Store,
+    /// Allows to read the store.
+    policy: Policy,
 }
 
 impl Tree<'_> {
@@ -297,8 +307,7 @@ impl Tree<'_> {
     }
 
     fn call(&self, command: &'static str) -> Call<'_> {
-        let Lending { vault, policy, .. } = self.lending;
-        self.of_this(vault.git.confined(policy, &self.path, command))
+        self.of_this(self.lending.vault.git.confined(&self.policy, &self.path, command))
     }
 
     fn of_this<'a>(&self, call: Call<'a>) -> Call<'a> {
@@ -307,8 +316,8 @@ impl Tree<'_> {
 
     /// Fills a new folder.
     fn fill_with(&self, start: &CommitId) -> Result<(), GitError> {
-        let Lending { vault, policy, cancel, .. } = self.lending;
-        let call = |command| self.of_this(vault.git.fresh(policy, &self.path, command));
+        let Lending { vault, cancel, .. } = self.lending;
+        let call = |command| self.of_this(vault.git.fresh(&self.policy, &self.path, command));
         let fill = Fill { call: &call, place: &self.path, index: self.index(), commit: start };
         fill.done(vault.parts(), cancel)
     }
@@ -319,9 +328,9 @@ impl Tree<'_> {
         if before == start {
             return Ok(());
         }
-        let Lending { vault, policy, cancel, .. } = self.lending;
+        let Lending { vault, cancel, .. } = self.lending;
         let taken = self
-            .of_this(vault.git.fresh(policy, &self.path, "read-tree"))
+            .of_this(vault.git.fresh(&self.policy, &self.path, "read-tree"))
             .args(["-m", "-u", &start.0])
             .done(cancel);
         taken.or_else(|_| self.undo_and_take(before, start))
@@ -338,12 +347,12 @@ impl Tree<'_> {
     fn write_git_dir(&self, path: &Path, commit: &CommitId) -> Result<(), VaultError> {
         let vault = self.lending.vault;
         let exclude = vault.settings.excludes(&vault.user)?;
-        let objects = [vault.borrowed()];
+        let objects = [self.store.objects()];
         let settings = &vault.settings;
         let git_dir =
             GitDir { branch: BRANCH, commit, objects: &objects, settings, exclude: &exclude };
         git_dir.write(path)?;
-        vault.supply(&path.join("objects"), &commit.0, self.lending.cancel)
+        vault.supply(&self.store, &path.join("objects"), &commit.0, self.lending.cancel)
     }
 
     /// Lists everything that differs from the commit: changed, missing, added, ignored.

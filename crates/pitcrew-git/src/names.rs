@@ -66,6 +66,9 @@ pub(crate) fn head_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/plans/{plan}/head")
 }
 
+/// All integration branches, and all commits that plans started from.
+pub(crate) const PLAN_REFS: [&str; 2] = ["refs/pitcrew/plans/*/head", "refs/pitcrew/plans/*/start"];
+
 /// The ref of the commit that a plan started from.
 pub(crate) fn start_ref(plan: PlanId) -> String {
     format!("refs/pitcrew/plans/{plan}/start")

@@ -2,6 +2,7 @@
 
 use crate::{
     AttemptName, CheckoutKind, Vault,
+    base_store::Store,
     commands::run_setup,
     error::{FileError, GitError},
     files::{self, failed, require_free_space},
@@ -92,11 +93,15 @@ impl Vault {
         require_free_space(&self.layout.checkouts)?;
         let (mut record, ahead) = self.claim(order)?;
         let path = PathBuf::from(&record.path);
-        claimed(&path);
-        let made = self
-            .fill_checkout(order, &path, ahead.as_ref(), claimed, policy, cancel)
-            .and_then(|tree| self.make_usable(order, &path, tree, &mut record, policy, cancel));
+        let made = self.lend_to(&path, &order.start, ahead.as_ref(), cancel).and_then(|store| {
+            claimed(&path);
+            let policy = &store.readable(policy);
+            let ahead = ahead.as_ref();
+            let tree = self.fill_checkout(order, &path, ahead, claimed, &store, policy, cancel)?;
+            self.make_usable(order, &path, tree, &mut record, policy, cancel)
+        });
         if let Err(failure) = made {
+            self.give_back(&path).ok();
             // No agent has used the folder. If this fails, it is removed at the next attempt.
             files::remove_folder(&path).ok();
             return Err(as_checkout_failure(failure));
@@ -154,28 +159,44 @@ impl Vault {
         Err(Failure::Checkout { message })
     }
 
+    /// The store of a new checkout. A folder that is being filled has one already.
+    fn lend_to(
+        &self,
+        path: &Path,
+        start: &CommitId,
+        ahead: Option<&Ahead>,
+        cancel: &Cancel,
+    ) -> Result<Store, Failure> {
+        Ok(match ahead {
+            Some(_) => self.lender(path, start, cancel)?,
+            None => self.lend(path, start, cancel)?,
+        })
+    }
+
     /// Fills the folder, unless that was already done ahead of the order.
+    #[expect(clippy::too_many_arguments, reason = "a folder, what fills it, and who may")]
     fn fill_checkout(
         &self,
         order: &PrepareCheckout,
         path: &Path,
         ahead: Option<&Ahead>,
         claimed: &dyn Fn(&Path),
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<WorkingTree, Failure> {
         let (branch, start) = (order.name.branch(order.kind), &order.start);
         if let Some(ahead) = ahead {
-            if self.catch_up(ahead, start, policy, cancel) {
-                let exclude = self.write_git_dir(path, &branch, start, cancel)?;
-                return Ok(self.complete_tree(path, exclude, policy, cancel)?);
+            if self.catch_up(ahead, start, store, policy, cancel) {
+                let exclude = self.write_git_dir(path, &branch, start, store, cancel)?;
+                return Ok(self.complete_tree(path, exclude, store, policy, cancel)?);
             }
             // The caller may already use the old path, so the new one is reported too.
             files::remove_folder(path)?;
             files::create_folder(path)?;
             claimed(path);
         }
-        Ok(self.make_tree(path, &branch, start, policy, cancel)?)
+        Ok(self.make_tree(path, &branch, start, store, policy, cancel)?)
     }
 
     fn make_usable(

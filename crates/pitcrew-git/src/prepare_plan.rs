@@ -54,6 +54,8 @@ impl Vault {
         let (start, dirty_count) = (commit.unwrap_or_else(|| tip.clone()), changes.len() as u64);
         let mut notes = self.source_notes();
         notes.extend(more);
+        // The next plan continues from the tip, and not from the snapshot.
+        self.publish(&tip, cancel)?;
         self.publish(&start, cancel)?;
         self.set_ref(&names::start_ref(order.plan), &start)?;
         self.set_ref(&names::head_ref(order.plan), &start)?;

@@ -68,12 +68,13 @@ impl Vault {
             return kept(reason.into());
         }
         // This runs git, so it comes after the pipes that git would block on are removed.
+        let readable = self.lender(path, &record.start, cancel)?.readable(policy);
         for module in &record.submodules {
-            if self.is_changed(path, module, policy, cancel)? {
+            if self.is_changed(path, module, &readable, cancel)? {
                 return kept(format!("the submodule {module} has changes, which are not saved"));
             }
         }
-        match self.save_branches(attempt, path, &record.start, policy, cancel) {
+        match self.save_branches(attempt, path, &record.start, &readable, cancel) {
             Err(VaultError::Git(error)) if is_of_the_agent(&error) => {
                 return kept(format!(
                     "other branches and stashes in it could not be saved: {}",
@@ -114,6 +115,7 @@ impl Vault {
             self.remove_copies(Some(record.task), policy, cancel)?;
         }
         self.remove_lent(attempt)?;
+        self.give_back(path)?;
         self.drop_pulls(attempt, cancel)?;
         Ok(files::remove_folder(&self.records().attempt(attempt))?)
     }

@@ -2,11 +2,12 @@
 
 use crate::{
     Vault,
+    base_store::Store,
     commands::Commands,
     error::FileError,
     files::{self, TemporaryFolder, require_free_space},
 };
-use pitcrew_model::{CheckFailure, CheckResult, CommitId, Failure};
+use pitcrew_model::{AttemptId, CheckFailure, CheckResult, CommitId, Failure};
 use pitcrew_process::{Cancel, Policy};
 use std::path::PathBuf;
 
@@ -16,6 +17,10 @@ pub(crate) struct Trial<'a> {
     pub(crate) name: String,
     pub(crate) setup: &'a [String],
     pub(crate) checks: &'a [String],
+    /// A commit in whose store most objects are.
+    pub(crate) near: &'a CommitId,
+    /// The attempt whose work is checked. Its checkout borrows from the same store.
+    pub(crate) attempt: Option<AttemptId>,
 }
 
 impl Trial<'_> {
@@ -31,6 +36,7 @@ pub struct ReadyTrial {
     commands: Commands,
     scene: Scene,
     first: String,
+    store: Store,
 }
 
 /// A temporary folder, and the folder in it for the checkout.
@@ -48,13 +54,21 @@ impl Scene {
 impl Vault {
     /// Prepares to verify work. `None` if that fails: everything is then done when the work is
     /// verified, and errors are reported there.
-    pub fn get_trial_ready(&self, name: &str, first: &str, policy: &Policy) -> Option<ReadyTrial> {
+    pub fn get_trial_ready(
+        &self,
+        attempt: AttemptId,
+        first: &str,
+        policy: &Policy,
+    ) -> Option<ReadyTrial> {
         require_free_space(&self.layout.scratch).ok()?;
-        let scene = self.scene(name).ok()?;
-        let mut commands = Commands::of(policy, &scene.path);
+        let record = self.records().checkout(attempt).ok().flatten()?;
+        let scene = self.scene(&attempt.to_string()).ok()?;
+        let (like, cancel) = (PathBuf::from(&record.path), Cancel::default());
+        let store = self.lend_briefly(&scene.path, Some(&like), &record.start, &cancel).ok()?;
+        let mut commands = Commands::of(&store.readable(policy), &scene.path);
         commands.expect(first);
         commands.is_ready().then_some(())?;
-        Some(ReadyTrial { commands, scene, first: first.to_owned() })
+        Some(ReadyTrial { commands, scene, first: first.to_owned(), store })
     }
 
     /// Runs setup and checks in a clean, bootstrapped checkout of the commit that `find` returns,
@@ -71,19 +85,27 @@ impl Vault {
             return Ok((find()?, Vec::new()));
         }
         require_free_space(&self.layout.scratch)?;
-        let make = |path: &PathBuf| {
+        let make = |path: &PathBuf, store: &Store| {
             let commit = find()?;
-            self.make_tree(path, "pitcrew/check", &commit, policy, cancel)?;
+            let policy = store.readable(policy);
+            self.make_tree(path, "pitcrew/check", &commit, store, &policy, cancel)?;
             Ok::<_, Failure>(commit)
         };
         let (made, mut commands, scene) = match ready.filter(|it| trial.first() == Some(&it.first))
         {
-            Some(ReadyTrial { commands, scene, .. }) => (make(&scene.path), commands, scene),
+            Some(ReadyTrial { commands, scene, store, .. }) => {
+                (make(&scene.path, &store), commands, scene)
+            }
             None => {
                 let scene = self.scene(&trial.name)?;
+                let record =
+                    trial.attempt.and_then(|it| self.records().checkout(it).ok().flatten());
+                let like = record.map(|it| PathBuf::from(it.path));
+                let store = self.lend_briefly(&scene.path, like.as_deref(), trial.near, cancel)?;
+                let policy = store.readable(policy);
                 let (made, commands) = std::thread::scope(|scope| {
-                    let making = scope.spawn(|| make(&scene.path));
-                    let mut commands = Commands::of(policy, &scene.path);
+                    let making = scope.spawn(|| make(&scene.path, &store));
+                    let mut commands = Commands::of(&policy, &scene.path);
                     if let Some(first) = trial.first() {
                         commands.expect(first);
                     }
@@ -97,6 +119,7 @@ impl Vault {
             Ok((commit, commands.run_checks(trial.checks, cancel)?))
         });
         drop(commands);
+        self.give_back(&scene.path).ok();
         // A tree has many files, so a thread removes them. If no thread starts, dropping the
         // closure removes them.
         std::thread::Builder::new().name("scratch".into()).spawn(|| drop(scene.folder)).ok();

@@ -6,6 +6,7 @@
 
 use crate::{
     Vault, agent_git,
+    base_store::Store,
     error::{FileError, GitError, GitErrorKind, VaultError},
     files::{self, TemporaryFolder},
     git::{Call, Waiting},
@@ -80,7 +81,9 @@ pub(crate) enum Listed {
 pub(crate) struct Snapshot<'a> {
     pub(crate) vault: &'a Vault,
     pub(crate) source: Source<'a>,
-    pub(crate) policy: &'a Policy,
+    /// Allows to read the store.
+    pub(crate) policy: Policy,
+    pub(crate) store: Store,
     pub(crate) cancel: &'a Cancel,
     /// A box in which the steps wait, and the arguments of the steps.
     pub(crate) waiting: Option<(Vec<OsString>, Waiting)>,
@@ -143,10 +146,12 @@ impl Vault {
         cancel: &'a Cancel,
     ) -> Result<Snapshot<'a>, VaultError> {
         files::write(&folder.path().join("message"), message(source.message))?;
+        let store = self.lender(source.path, source.start, cancel)?;
         Ok(Snapshot {
             vault: self,
             source,
-            policy,
+            policy: store.readable(policy),
+            store,
             cancel,
             waiting: None,
             folder,
@@ -176,7 +181,7 @@ impl Snapshot<'_> {
     pub(crate) fn call_in(&self, place: &Path, command: &'static str) -> Call<'_> {
         self.vault
             .git
-            .confined(self.policy, place, command)
+            .confined(&self.policy, place, command)
             .within(self.source.path)
             .writing(self.folder.path())
             .git_dir(&self.git_dir())
@@ -206,7 +211,7 @@ impl Snapshot<'_> {
             Some(exclude) => exclude,
             None => self.vault.settings.excludes(&self.vault.user)?,
         };
-        let objects = [self.vault.borrowed()];
+        let objects = [self.store.objects()];
         let git_dir = self.git_dir();
         GitDir {
             branch: BRANCH,
@@ -219,7 +224,7 @@ impl Snapshot<'_> {
         self.supply(&self.source.start.0)
     }
 
-    /// Adds objects of the vault that are in neither the base store nor the checkout.
+    /// Adds objects of the vault that are in neither the store nor the checkout.
     pub(crate) fn supply(&self, wanted: &str) -> Result<(), VaultError> {
         let objects = self.git_dir().join("objects");
         if !files::is_folder_below(self.folder.path(), "git/objects/pack") {
@@ -227,7 +232,7 @@ impl Snapshot<'_> {
             let kind = GitErrorKind::Unreadable { reason };
             return Err(GitError { command: "pack-objects", place: objects, kind }.into());
         }
-        self.vault.supply(&objects, wanted, self.cancel)
+        self.vault.supply(&self.store, &objects, wanted, self.cancel)
     }
 
     /// Finds the commit at the agent's HEAD without running git. If it is a commit of the agent,
@@ -235,7 +240,7 @@ impl Snapshot<'_> {
     pub(crate) fn find_head(&self) -> Result<(), FileError> {
         let folder = self.folder.path();
         let head = agent_git::head(self.source.path, self.source.start);
-        let mut objects = vec![self.vault.borrowed()];
+        let mut objects = vec![self.store.objects()];
         if head.as_ref().is_some_and(|it| it != self.source.start) {
             objects.push(self.source.path.join(".git/objects"));
         }

@@ -3,7 +3,7 @@
 
 use crate::{
     Vault,
-    base_store::init_bare,
+    base_store::{Store, init_bare},
     error::{GitError, VaultError, chain},
     files,
     git_dir::GitDir,
@@ -47,6 +47,7 @@ impl Vault {
     pub(crate) fn fill_submodules(
         &self,
         checkout: &Path,
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Submodules, VaultError> {
@@ -63,7 +64,7 @@ impl Vault {
             }
             for module in self.list_modules(&outer.checkout, policy, cancel)? {
                 let path = join(&outer.path, &module.path);
-                match self.fill(&outer, &module, &path, policy, cancel) {
+                match self.fill(&outer, &module, &path, store, policy, cancel) {
                     Ok(inner) => {
                         result.filled.push(path);
                         if inner.path.split('/').count() < PATH_PARTS_MAX {
@@ -84,6 +85,7 @@ impl Vault {
         outer: &Outer,
         module: &Module,
         path: &str,
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Outer, String> {
@@ -93,7 +95,8 @@ impl Vault {
         if !files::is_folder(&folder) {
             return Err("there is no folder for it".into());
         }
-        self.fill_from(&source, &folder, module, path, policy, cancel)
+        let store = store.modules().join(format!("{}.git", plain(path)));
+        self.fill_from(&source, &folder, module, &store, policy, cancel)
             .map_err(|error| chain(&error))?;
         Ok(Outer {
             checkout: folder,
@@ -108,25 +111,24 @@ impl Vault {
         source: &Path,
         folder: &Path,
         module: &Module,
-        path: &str,
+        store: &Path,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<(), VaultError> {
-        let store = self.modules().join(format!("{}.git", plain(path)));
         {
             let _exchange = self.exchange.lock().expect("no holder of the lock panics");
             if !files::is_there(&store.join("HEAD")) {
-                init_bare(&self.git, &store, &module.commit, cancel)?;
+                init_bare(&self.git, store, &module.commit, cancel)?;
             }
             let there = self
                 .git
-                .ours(&store, "cat-file")
-                .git_dir(&store)
+                .ours(store, "cat-file")
+                .git_dir(store)
                 .args(["-e", &format!("{}^{{commit}}", module.commit)])
                 .finish(cancel)?;
             if !there.finished.success() {
                 let to = format!("refs/pitcrew/commits/{}", module.commit);
-                let call = self.git.ours(&store, "fetch").git_dir(&store);
+                let call = self.git.ours(store, "fetch").git_dir(store);
                 fetch_commit(call, source, &module.commit, &to, cancel)?;
             }
         }

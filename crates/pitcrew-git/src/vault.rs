@@ -6,7 +6,7 @@
 
 use crate::{
     Git, Layout, Repository,
-    base_store::Published,
+    base_store::Stores,
     error::{FileError, GitError, GitErrorKind, VaultError},
     files,
     fill_ahead::AllAhead,
@@ -70,7 +70,8 @@ pub struct Vault {
     /// Configuration files that the gate allows only if a region names them, in addition to the
     /// gate's own table.
     pub(crate) config_files: ConfigFiles,
-    pub(crate) published: Published,
+    /// The stores that checkouts borrow from. `None` until the list is read.
+    pub(crate) stores: Mutex<Option<Stores>>,
 }
 
 impl Vault {
@@ -112,17 +113,15 @@ impl Vault {
             known: KnownCommits::default(),
             merge_attributes: MergeAttributes::default(),
             config_files: ConfigFiles::new(),
-            published: Published::default(),
+            stores: Mutex::default(),
         };
         if !files::is_there(&vault.layout.vault.join("HEAD")) {
             clone_bare(&vault.git, vault.user.common_dir(), &vault.layout.vault, cancel)?;
         }
         sweep(&vault.layout.vault);
-        sweep(&vault.layout.base_store());
-        for module in fs::read_dir(vault.modules()).into_iter().flatten().flatten() {
-            sweep(&module.path());
-        }
+        vault.sweep_modules();
         vault.sweep_ahead();
+        vault.sweep_stores()?;
         vault.remove_user_locks();
         Ok(vault)
     }
@@ -161,19 +160,19 @@ impl Vault {
         Records::new(&self.layout.vault)
     }
 
-    /// The folders that a checkout borrows from, which programs in its box must be able to read.
-    pub fn shared_folders(&self) -> Vec<PathBuf> {
-        vec![self.borrowed(), self.modules()]
-    }
-
     /// The git settings that programs in boxes get instead of the user's.
     pub fn git_settings(&self) -> PathBuf {
         self.layout.git_settings()
     }
 
-    /// The repositories that submodules borrow from.
-    pub(crate) fn modules(&self) -> PathBuf {
-        self.layout.base_store().join("modules")
+    /// Removes what a killed git left in the repositories that submodules borrow from.
+    fn sweep_modules(&self) {
+        for base in fs::read_dir(self.layout.bases()).into_iter().flatten().flatten() {
+            for module in fs::read_dir(base.path().join("modules")).into_iter().flatten().flatten()
+            {
+                sweep(&module.path());
+            }
+        }
     }
 
     pub(crate) fn objects(&self) -> PathBuf {

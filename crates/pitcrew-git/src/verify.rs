@@ -51,8 +51,13 @@ impl Vault {
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<Verified, Failure> {
-        let trial =
-            Trial { name: order.attempt.to_string(), setup: &order.setup, checks: &order.checks };
+        let trial = Trial {
+            name: order.attempt.to_string(),
+            setup: &order.setup,
+            checks: &order.checks,
+            near: &order.onto,
+            attempt: Some(order.attempt),
+        };
         let find = || self.merged(order, cancel);
         let (merged, checks) = self.try_out(&trial, ready, find, policy, cancel)?;
         require_passed(&checks)?;

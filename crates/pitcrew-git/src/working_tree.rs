@@ -3,6 +3,7 @@
 
 use crate::{
     Vault,
+    base_store::Store,
     error::{GitError, VaultError},
     files,
     fill::{self, Fill},
@@ -21,18 +22,19 @@ pub(crate) struct WorkingTree {
 
 impl Vault {
     /// Fills the new folder `path` with the tree of `commit`, its submodules and the user's
-    /// untracked files that agents need.
+    /// untracked files that agents need. The policy allows to read the store.
     pub(crate) fn make_tree(
         &self,
         path: &Path,
         branch: &str,
         commit: &CommitId,
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<WorkingTree, VaultError> {
-        let exclude = self.write_git_dir(path, branch, commit, cancel)?;
+        let exclude = self.write_git_dir(path, branch, commit, store, cancel)?;
         self.fill_tree(path, commit, policy, cancel)?;
-        self.complete_tree(path, exclude, policy, cancel)
+        self.complete_tree(path, exclude, store, policy, cancel)
     }
 
     /// Fills a folder that already has a git folder with only the tree of `commit`.
@@ -60,14 +62,15 @@ impl Vault {
         path: &Path,
         branch: &str,
         commit: &CommitId,
+        store: &Store,
         cancel: &Cancel,
     ) -> Result<Vec<u8>, VaultError> {
         let exclude = self.settings.excludes(&self.user)?;
-        let objects = [self.borrowed()];
+        let objects = [store.objects()];
         let settings = &self.settings;
         GitDir { branch, commit, objects: &objects, settings, exclude: &exclude }
             .write(&path.join(".git"))?;
-        self.supply(&path.join(".git/objects"), &commit.0, cancel)?;
+        self.supply(store, &path.join(".git/objects"), &commit.0, cancel)?;
         Ok(exclude)
     }
 
@@ -76,10 +79,11 @@ impl Vault {
         &self,
         path: &Path,
         mut exclude: Vec<u8>,
+        store: &Store,
         policy: &Policy,
         cancel: &Cancel,
     ) -> Result<WorkingTree, VaultError> {
-        let submodules = self.fill_submodules(path, policy, cancel)?;
+        let submodules = self.fill_submodules(path, store, policy, cancel)?;
         let bootstrapped = self.bootstrap(path, cancel)?;
         if !bootstrapped.is_empty() {
             exclude.extend(bootstrapped);

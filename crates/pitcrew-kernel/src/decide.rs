@@ -7,6 +7,7 @@ mod authority;
 mod create_plan;
 mod add_task;
 mod order;
+mod saved_plans;
 mod decide_request;
 mod grant;
 mod answer_question;
@@ -73,8 +74,9 @@ fn decide_command(
     authority::check(state, input.actor, command)?;
     match command {
         Command::CreatePlan(it) => create_plan::decide(state, input.actor, it),
-        Command::DecideRequest { request, verdict, reason, scope } => {
-            let decision = decide_request::Decision { verdict: *verdict, scope: *scope };
+        Command::DecideRequest { request, verdict, reason, scope, shown } => {
+            let (verdict, scope, shown) = (*verdict, *scope, *shown);
+            let decision = decide_request::Decision { verdict, scope, shown };
             decide_request::decide(state, input, *request, decision, reason.as_deref())
         }
         Command::AnswerQuestion { request, text } => {

@@ -71,7 +71,7 @@ fn fold(state: &mut State, entry: &Entry) {
             task::moved(state, *task, *from, *to, reason);
         }
         Event::TaskDeployed { task, .. } => task::deployed(state, *task),
-        Event::TaskHeld { task, .. } => task::held(state, *task),
+        Event::TaskHeld { task, actor } => task::held(state, *task, *actor),
         Event::RetryGranted { task, freshness, actor } => {
             task::retry_granted(state, *task, *freshness);
             subtask::tried_again(state, *task, *actor, at);

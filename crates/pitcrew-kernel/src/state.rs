@@ -191,6 +191,8 @@ pub struct Task {
     pub kept: KeptStates,
     /// The usage of all of its attempts.
     pub budget: Budget,
+    /// Tasks that its workers have added to running plans.
+    pub added_count: usize,
 }
 
 /// Who may deploy a task.
@@ -343,6 +345,8 @@ pub struct Request {
     pub since: Timestamp,
     /// When it is decided by default.
     pub due: Option<Timestamp>,
+    /// The tasks that its plan had when it was opened.
+    pub tasks_count: usize,
 }
 
 impl Default for State {

@@ -20,6 +20,10 @@ pub enum Command {
         /// How long an approval is valid.
         #[serde(default, skip_serializing_if = "GrantScope::is_once")]
         scope: GrantScope,
+        /// How many tasks of the plan the sender has seen, in a request to run a plan. Absent: those
+        /// that the plan had when the request was opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<u32>,
     },
     AnswerQuestion {
         request: RequestId,

@@ -65,6 +65,9 @@ pub const SUBTASKS_PER_MINUTE_MAX: u32 = 20;
 pub const BACKEND_BROKEN_MS: u64 = 5 * 60 * 1_000;
 
 pub const TASKS_PER_PLAN_MAX: usize = 10_000;
+/// Plans that the attempts of one task may save, and the tasks in them. A person reads each of them.
+pub const PLANS_SAVED_PER_TASK_MAX: usize = 10;
+pub const TASKS_SAVED_PER_TASK_MAX: usize = 200;
 pub const DEPENDENCIES_PER_TASK_MAX: usize = 1_000;
 pub const PROMPT_BYTES_MAX: usize = 256 * 1_024;
 pub const NAME_BYTES_MAX: usize = 200;

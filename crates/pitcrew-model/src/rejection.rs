@@ -54,6 +54,20 @@ pub enum Rejection {
     NotDeployable { task: TaskId, status: TaskStatus },
     #[error("{plan} is {status}; tasks can be added only until a plan ends")]
     NotExtendable { plan: PlanId, status: PlanStatus },
+    #[error("{}", plan_changed(*plan, *count, added))]
+    PlanChanged {
+        plan: PlanId,
+        /// The tasks that it has now.
+        count: usize,
+        /// Those that the sender has not seen.
+        added: Vec<TaskId>,
+    },
+    #[error(
+        "{worker} has saved {count} tasks in {plans} plans; its task may save {tasks_max} tasks in {plans_max} plans; use sub-tasks, or ask the person to extend a plan",
+        tasks_max = limits::TASKS_SAVED_PER_TASK_MAX,
+        plans_max = limits::PLANS_SAVED_PER_TASK_MAX
+    )]
+    TooManyPlans { worker: WorkerId, plans: usize, count: usize },
     #[error(
         "only a person may deploy {task}, because it was added after the approval: `pitcrew deploy {task}`"
     )]
@@ -303,6 +317,24 @@ fn landing(plan: PlanId, status: LandingStatus) -> String {
         | LandingStatus::Signing
         | LandingStatus::Abandoned => "has not landed".into(),
     }
+}
+
+fn plan_changed(plan: PlanId, count: usize, added: &[TaskId]) -> String {
+    const LISTED_MAX: usize = 10;
+    let listed: Vec<String> = added.iter().take(LISTED_MAX).map(|it| format!("{it}")).collect();
+    let more = match added.len().saturating_sub(LISTED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = match added {
+        [] => format!("{plan} does not have that many tasks: it has {count}"),
+        [_] => format!("{plan} has changed: {} was added, and it has {count} tasks now", listed[0]),
+        _ => format!(
+            "{plan} has changed: {}{more} were added, and it has {count} tasks now",
+            listed.join(", ")
+        ),
+    };
+    format!("{what}; look at it with `pitcrew inbox`, then approve it with `--tasks {count}`")
 }
 
 fn duplicate(key: &str, known: Option<TaskId>) -> String {

@@ -89,6 +89,7 @@ async fn meet(
         policy: Policy::unconfined(),
         network: Lookup::default(),
         root: cwd.to_owned(),
+        vault: None,
     };
     let which = SpawnRequest {
         backend: Backend::Program { name: name.to_owned() },

@@ -105,10 +105,8 @@ struct Engine {
     egress: JoinHandle<()>,
 }
 
-/// Makes the shared parts of the vault readable: its objects, and our copy of the user's git
-/// settings.
+/// Makes our copy of the user's git settings readable.
 fn with_vault(mut policy: Policy, vault: &Vault) -> Policy {
-    policy.read.extend(vault.shared_folders());
     if policy.tier > Tier::T1 {
         let git_settings = vault.git_settings();
         policy.env.push(("GIT_CONFIG_GLOBAL".into(), git_settings.display().to_string()));
@@ -155,11 +153,11 @@ impl Orchestrator {
         let (due, due_changes) = watch::channel(None);
         let published = Arc::new(Published::new(views, writer.last()));
         let handle = Handle { inputs, published: published.clone() };
-        let policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
-        let policy = with_vault(policy, &vault);
+        let base = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
+        let policy = with_vault(base, &vault);
         log.line("Orchestrator", &format!("sandboxes programs in tier {}", policy.tier));
-        let http = HttpTools::new(&setup.dirs);
-        let sockets = WorkerSockets::new(&setup.dirs, policy.tier);
+        let (http, sockets) =
+            (HttpTools::new(&setup.dirs), WorkerSockets::new(&setup.dirs, policy.tier));
         let network = network(policy.tier, &setup.settings, &setup.dirs);
         let parsers = Arc::new(Parsers::new(&setup.program));
         let agents = AgentSetup {
@@ -175,6 +173,7 @@ impl Orchestrator {
             http: http.clone(),
             sockets: sockets.clone(),
             root: vault.user().root().to_owned(),
+            vault: Some(vault.clone()),
         };
         let policy = Arc::new(policy.owned_by(&owner));
         let driver = VaultDriver::new(vault.clone(), policy.clone(), network, setup.dirs.clone());

@@ -124,6 +124,7 @@ fn people_decide(world: &mut World) {
                 verdict: Verdict::Approve,
                 reason: None,
                 scope: GrantScope::Once,
+                shown: world.shown(request),
             },
         };
         order(world, command);

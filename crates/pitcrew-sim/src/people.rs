@@ -56,7 +56,7 @@ impl World {
 
     /// Repeats a command, or does the opposite.
     fn once_more(&mut self, last: Command, dice: &mut Dice) -> Command {
-        if let Command::DecideRequest { request, verdict, reason, scope } = &last
+        if let Command::DecideRequest { request, verdict, reason, scope, shown } = &last
             && dice.one_in(2)
         {
             self.counters.count(Fault::Contradiction);
@@ -64,8 +64,8 @@ impl World {
                 Verdict::Approve => Verdict::Deny,
                 Verdict::Deny => Verdict::Approve,
             };
-            let (request, reason, scope) = (*request, reason.clone(), *scope);
-            return Command::DecideRequest { request, verdict, reason, scope };
+            let (request, reason, scope, shown) = (*request, reason.clone(), *scope, *shown);
+            return Command::DecideRequest { request, verdict, reason, scope, shown };
         }
         self.counters.count(Fault::SecondAnswer);
         last
@@ -84,7 +84,8 @@ impl World {
                 // Only tool uses can be granted.
                 let is_tool = matches!(it.kind, RequestKind::ToolUse { .. });
                 let scope = if is_tool { some_scope(dice) } else { GrantScope::Once };
-                Command::DecideRequest { request, verdict, reason: None, scope }
+                let shown = self.shown(request).filter(|_| !dice.one_in(4));
+                Command::DecideRequest { request, verdict, reason: None, scope, shown }
             }
         }));
         let held = |it: &&Task| self.ledger.is_held(it.id) && !it.status.has_ended();
@@ -108,8 +109,8 @@ impl World {
         let approval = if dice.one_in(2) { Approval::Given } else { Approval::Ask };
         match dice.below(48) {
             0..11 => {
-                let scope = some_scope(dice);
-                Command::DecideRequest { request, verdict, reason: None, scope }
+                let (scope, shown) = (some_scope(dice), self.shown(request));
+                Command::DecideRequest { request, verdict, reason: None, scope, shown }
             }
             11 => Command::RevokeGrant { grant: GrantId(1 + dice.below(state_grants + 1)) },
             12..17 => Command::AnswerQuestion { request, text: "answer".into() },
@@ -178,6 +179,12 @@ impl World {
 
     fn is_sent(&self, key: &str) -> bool {
         self.ledger.mail.letters.iter().any(|it| it.key.as_deref() == Some(key))
+    }
+
+    /// How many tasks the plan of a request has.
+    pub fn shown(&self, request: RequestId) -> Option<u32> {
+        let plan = self.state().requests.get(request)?.plan;
+        u32::try_from(self.state().plans[plan].tasks.len()).ok()
     }
 
     fn some_request(&mut self, dice: &mut Dice) -> RequestId {

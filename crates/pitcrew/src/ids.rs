@@ -83,6 +83,24 @@ pub async fn request(client: &Client, text: &str) -> Result<RequestId, Report> {
     }
 }
 
+/// Whether the text names one of these. A text with the form of an id is an id and never a name:
+/// an agent may call its plan `plan-1`.
+pub fn is_named<'a>(
+    text: &str,
+    plans: impl IntoIterator<Item = PlanId>,
+    tasks: impl IntoIterator<Item = TaskId>,
+    names: impl IntoIterator<Item = &'a str>,
+) -> bool {
+    if let Ok(plan) = text.parse::<PlanId>() {
+        return plans.into_iter().any(|it| it == plan);
+    }
+    if let Ok(task) = text.parse::<TaskId>() {
+        return tasks.into_iter().any(|it| it == task);
+    }
+    let is_id = text.parse::<WorkerId>().is_ok() || text.parse::<RequestId>().is_ok();
+    !is_id && names.into_iter().any(|it| it == text)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetKind {
     Plan,
@@ -143,9 +161,11 @@ fn age(board: &BoardView, target: Target) -> (PlanId, Option<TaskId>) {
 
 fn only_request(inbox: &InboxView, text: &str) -> Result<RequestId, Report> {
     let belongs = |it: &&OpenRequest| {
-        let is_task = it.task.is_some_and(|it| it.to_string() == text);
-        let is_plan = it.plan.to_string() == text || it.plan_name == text;
-        is_task || is_plan || it.task_key.as_deref() == Some(text)
+        let (plans, tasks) = ([it.plan], it.task);
+        let names = [Some(it.plan_name.as_str()), it.task_key.as_deref()];
+        // A worker may give its plan the name of yours.
+        let names = names.into_iter().flatten().filter(|_| it.saved_by.is_none());
+        is_named(text, plans, tasks, names)
     };
     let waiting: Vec<&OpenRequest> = inbox.open.iter().filter(belongs).collect();
     match waiting[..] {

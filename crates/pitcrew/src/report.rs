@@ -199,6 +199,8 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::ParentOver { .. }
         | Rejection::IsSubtask { .. }
         | Rejection::NotExtendable { .. }
+        | Rejection::PlanChanged { .. }
+        | Rejection::TooManyPlans { .. }
         | Rejection::NeedsPerson { .. }
         | Rejection::NotForYou { .. }
         | Rejection::NobodyReads { .. }

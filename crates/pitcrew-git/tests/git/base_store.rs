@@ -4,21 +4,27 @@ use crate::lab::{Lab, PLAN, attempt, land_order, read, write};
 use pitcrew_git::{LendCheckout, PreparePlan, Vault};
 use pitcrew_model::{AttemptId, CommitId, PlanId};
 use pitcrew_process::{Run, run_confined};
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 impl Lab {
     /// The exit code and output of an agent's program in the box of its checkout.
-    fn in_box(&self, checkout: &Path, script: &str) -> (Option<i32>, String) {
-        let policy = self.policy.clone().writing(checkout);
+    fn in_box(&self, vault: &Vault, checkout: &Path, script: &str) -> (Option<i32>, String) {
+        let mut policy = self.policy.clone().writing(checkout);
+        policy.read.extend(vault.shared_folders(checkout));
         let run = Run::shell(script, checkout);
         let finished = run_confined(&policy, run, &self.cancel).expect("a box");
         (finished.code, String::from_utf8_lossy(&finished.stdout).trim_end().to_owned())
     }
 
     /// Every object that git finds in the checkout from inside its box.
-    fn readable(&self, checkout: &Path) -> BTreeSet<String> {
+    fn readable(&self, vault: &Vault, checkout: &Path) -> BTreeSet<String> {
         let list = "git cat-file --batch-all-objects --batch-check='%(objectname)'";
-        let (code, listed) = self.in_box(checkout, list);
+        let (code, listed) = self.in_box(vault, checkout, list);
         assert_eq!(code, Some(0), "{listed}");
         listed.lines().map(str::to_owned).collect()
     }
@@ -45,8 +51,10 @@ impl Lab {
     }
 }
 
-fn store_git(lab: &Lab, vault: &Vault, args: &[&str]) -> String {
-    lab.git_in(&vault.layout().base_store(), args)
+/// The checkout has every object that its history needs.
+fn require_whole(lab: &Lab, vault: &Vault, checkout: &Path) {
+    let (code, said) = lab.in_box(vault, checkout, "git fsck --strict --no-dangling 2>&1");
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]
@@ -56,19 +64,19 @@ fn unmerged_branches_and_stashes_cannot_be_read_in_a_box() {
     let vault = lab.vault();
     let base = lab.plan(&vault);
     let path = lab.checkout(&vault, &attempt(1), &base.start).path;
-    let readable = lab.readable(&path);
+    let readable = lab.readable(&vault, &path);
     assert!(readable.contains(&base.start.0), "its own history is there");
     assert_eq!(readable.intersection(&private).count(), 0);
     for object in &private {
-        let (code, _) = lab.in_box(&path, &format!("git cat-file -e {object}"));
+        let (code, _) = lab.in_box(&vault, &path, &format!("git cat-file -e {object}"));
         assert_ne!(code, Some(0), "{object}");
         lab.vault_git(&vault, &["cat-file", "-e", object]);
     }
     let vaults = vault.layout().vault.join("objects");
     let (code, listed) =
-        lab.in_box(&path, &format!("find '{}' -type f 2>/dev/null", vaults.display()));
+        lab.in_box(&vault, &path, &format!("find '{}' -type f 2>/dev/null", vaults.display()));
     assert!(code != Some(0) && listed.is_empty(), "{listed}");
-    assert_eq!(lab.in_box(&path, "git log --format=%s").1, "first");
+    assert_eq!(lab.in_box(&vault, &path, "git log --format=%s").1, "first");
 }
 
 /// The next task can read integrated work, but not the concurrent work of other tasks.
@@ -84,16 +92,16 @@ fn work_is_collected_and_landed_without_vault_access() {
     let head = lab.integrate(&vault, 1, &base.start, |it| write(&it.join("core/a.rs"), "a\n"));
     let head = lab.integrate(&vault, 3, &head, |it| {
         assert_eq!(read(&it.join("core/a.rs")), "a\n");
-        let readable = lab.readable(it);
+        let readable = lab.readable(&vault, it);
         assert!(readable.contains(&head.0) && !readable.contains(&others.commit.0));
         assert_eq!(readable.intersection(&private).count(), 0);
+        require_whole(&lab, &vault, it);
         let committed = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m own";
-        assert_eq!(lab.in_box(it, committed).0, Some(0));
+        assert_eq!(lab.in_box(&vault, it, committed).0, Some(0));
         write(&it.join("core/b.rs"), "b\n");
     });
     vault.land(&land_order(&base, &head), &lab.policy, &lab.cancel).expect("landed");
     assert_eq!(lab.git(&["show", "main:core/b.rs"]), "b");
-    store_git(&lab, &vault, &["fsck", "--strict", "--no-dangling"]);
 }
 
 /// A sub-task starts from a snapshot that no other checkout can read.
@@ -104,8 +112,8 @@ fn snapshot_is_readable_only_in_checkouts_that_start_from_it() {
     let (parent, [first, second]) = lab.two_states(&vault);
     let child = lab.checkout(&vault, &attempt(2), &second).path;
     assert_eq!(read(&child.join("api/more.rs")), "more\n");
-    assert!(lab.readable(&child).contains(&second.0));
-    assert!(!lab.readable(&parent).contains(&second.0));
+    assert!(lab.readable(&vault, &child).contains(&second.0));
+    assert!(!lab.readable(&vault, &parent).contains(&second.0));
     let start = first;
     let order = LendCheckout {
         attempt: AttemptId(3),
@@ -115,71 +123,104 @@ fn snapshot_is_readable_only_in_checkouts_that_start_from_it() {
     };
     let lent = vault.lend_checkout(&order, &lab.policy, &lab.cancel, &|_| {}).expect("lent").path;
     assert_eq!(read(&lent.join("core/new.rs")), "new\n");
-    let readable = lab.readable(&lent);
+    let readable = lab.readable(&vault, &lent);
     assert!(readable.contains(&start.0) && !readable.contains(&second.0));
 }
 
-fn packs(vault: &Vault, extension: &str) -> Vec<std::path::PathBuf> {
-    let folder = vault.layout().base_store().join("objects/pack");
-    let files = fs::read_dir(folder).expect("a folder").flatten().map(|it| it.path());
-    files.filter(|it| it.extension().is_some_and(|it| it == extension)).collect()
+fn packs(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder.join("pack")).expect("a folder").flatten();
+    let files = files.map(|it| it.path());
+    files.filter(|it| it.extension().is_some_and(|it| it == "pack")).collect()
 }
 
-fn plan(lab: &Lab, vault: &Vault, number: u64) -> CommitId {
-    let order =
-        PreparePlan { plan: PlanId(number), base: None, clean_base: false, include: Vec::new() };
+fn plan(lab: &Lab, vault: &Vault, number: u64, base: Option<&str>) -> CommitId {
+    let (plan, base) = (PlanId(number), base.map(str::to_owned));
+    let order = PreparePlan { plan, base, clean_base: false, include: Vec::new() };
     vault.prepare_plan(&order, &lab.cancel).expect("a base").start
+}
+
+/// Neither the base of another plan, nor its integrated work, nor the user's uncommitted changes in
+/// the base of another plan.
+#[test]
+fn box_cannot_read_what_belongs_to_other_plans() {
+    let lab = Lab::new();
+    lab.git(&["switch", "--quiet", "--create", "other"]);
+    lab.write("core/secret.rs", "of another plan\n");
+    lab.commit("other");
+    lab.git(&["switch", "--quiet", "main"]);
+    let vault = lab.vault();
+    let first = plan(&lab, &vault, PLAN.0, None);
+    let other = plan(&lab, &vault, 2, Some("other"));
+    lab.write("core/draft.rs", "not committed\n");
+    let draft = plan(&lab, &vault, 3, None);
+    let head = lab.integrate(&vault, 4, &first, |it| write(&it.join("core/a.rs"), "a\n"));
+    let early = lab.checkout(&vault, &attempt(1), &first).path;
+    let of_other = lab.checkout(&vault, &attempt(2), &other).path;
+    let of_draft = lab.checkout(&vault, &attempt(3), &draft).path;
+    for (path, own) in [(&early, &first), (&of_other, &other), (&of_draft, &draft)] {
+        let readable = lab.readable(&vault, path);
+        for commit in [&first, &other, &draft, &head] {
+            let is_own = commit == own || *commit == first;
+            assert_eq!(readable.contains(&commit.0), is_own, "{commit} in the box of {own}");
+        }
+        require_whole(&lab, &vault, path);
+    }
+    let stores = vault.layout().bases();
+    for script in ["ls", "find"] {
+        let script = format!("{script} '{}' 2>/dev/null | grep -c {other}", stores.display());
+        assert_eq!(lab.in_box(&vault, &early, &script).1, "0");
+    }
 }
 
 #[test]
 fn partly_filled_store_is_filled_again() {
     let lab = Lab::new();
     let vault = lab.vault();
-    let store = vault.layout().base_store();
-    // Killed while the repository was being created.
-    write(&store.with_file_name("base.git.new/HEAD"), "");
-    lab.plan(&vault);
+    let stores = vault.layout().bases();
+    // Killed while a store was being made, and before one was listed.
+    write(&stores.join("new/objects/pack/tmp_pack_abc"), "half");
+    let first = lab.plan(&vault).start;
+    fs::remove_file(stores.join("stores.json")).expect("the list");
+    fs::remove_dir_all(stores.join(&first.0).join("objects")).expect("the objects");
     drop(vault);
-    // Killed after the pack was renamed and before its index was, with a second incomplete pack.
     let vault = lab.vault();
-    fs::remove_file(store.join("published.json")).expect("the list");
-    for index in packs(&vault, "idx") {
-        fs::remove_file(index).expect("an index");
-    }
-    write(&store.join("objects/pack/tmp_pack_abc"), "half");
+    let path = lab.checkout(&vault, &attempt(1), &first).path;
+    assert_eq!(lab.in_box(&vault, &path, "git log --format=%s").1, "first");
     lab.write("core/lib.rs", "pub fn more() {}\n");
     lab.commit("second");
-    let vault = lab.vault();
-    let start = plan(&lab, &vault, 2);
-    assert!(!store.join("objects/pack/tmp_pack_abc").exists());
-    assert!(!store.with_file_name("base.git.new").exists());
-    let path = lab.checkout(&vault, &attempt(1), &start).path;
-    assert_eq!(lab.in_box(&path, "git log --format=%s").1, "second\nfirst");
-    store_git(&lab, &vault, &["fsck", "--strict", "--no-dangling"]);
+    let second = plan(&lab, &vault, 2, None);
+    let path = lab.checkout(&vault, &attempt(2), &second).path;
+    assert_eq!(lab.in_box(&vault, &path, "git log --format=%s").1, "second\nfirst");
+    require_whole(&lab, &vault, &path);
 }
 
+/// A new store links the packs of the nearest one, and has few packs however many there were.
 #[test]
-fn fill_adds_new_objects_and_gathering_keeps_borrowed_ones() {
+fn store_shares_packs_and_stays_while_a_checkout_borrows() {
     let lab = Lab::new();
     let vault = lab.vault();
-    let first = plan(&lab, &vault, PLAN.0);
+    let first = plan(&lab, &vault, PLAN.0, None);
     let path = lab.checkout(&vault, &attempt(1), &first).path;
-    lab.write("core/lib.rs", "pub fn more() {}\n");
-    lab.commit("second");
-    plan(&lab, &vault, 2);
-    let counted = store_git(&lab, &vault, &["count-objects", "-v"]);
-    let unique = store_git(&lab, &vault, &["cat-file", "--batch-all-objects", "--batch-check"]);
-    let in_packs = format!("in-pack: {}", unique.lines().count());
-    assert!(counted.lines().any(|it| it == in_packs), "{counted} of {in_packs}");
-    assert_eq!(packs(&vault, "pack").len(), 2);
-    // More packs than the limit.
-    for number in 3..56 {
-        lab.git(&["commit", "--quiet", "--allow-empty", "-m", &number.to_string()]);
-        plan(&lab, &vault, number);
+    let old = packs(&vault.shared_folders(&path)[0]);
+    let [pack] = &old[..] else { panic!("{old:?}") };
+    for number in 2..60 {
+        lab.write("core/lib.rs", format!("pub fn more{number}() {{}}\n"));
+        lab.commit(&number.to_string());
+        plan(&lab, &vault, number, None);
     }
-    assert!(packs(&vault, "pack").len() < 50, "{}", packs(&vault, "pack").len());
-    assert_eq!(lab.in_box(&path, "git log --format=%s && git status --short").1, "first");
-    store_git(&lab, &vault, &["fsck", "--strict", "--no-dangling"]);
+    let last = lab.rev("HEAD");
+    let newest = lab.checkout(&vault, &attempt(2), &last).path;
+    let packs = packs(&vault.shared_folders(&newest)[0]);
+    assert!(packs.len() <= 17, "{}", packs.len());
+    let same = |it: &PathBuf| it.file_name() == pack.file_name();
+    let linked = packs.iter().find(|it| same(it)).expect("the first pack");
+    assert!(fs::metadata(linked).expect("a file").nlink() > 1);
+    require_whole(&lab, &vault, &newest);
+    let is_store = |it: &fs::DirEntry| it.path().join("objects").is_dir();
+    let stores = || fs::read_dir(vault.layout().bases()).expect("a folder").flatten();
+    assert!(stores().filter(is_store).count() <= 13, "{}", stores().filter(is_store).count());
+    assert_eq!(lab.in_box(&vault, &path, "git log --format=%s && git status --short").1, "first");
+    require_whole(&lab, &vault, &path);
 }
 
 #[test]
@@ -204,7 +245,7 @@ fn box_sees_only_the_needed_submodule_commits() {
     let vault = lab.vault();
     let base = lab.plan(&vault);
     let path = lab.checkout(&vault, &attempt(1), &base.start).path;
-    assert_eq!(lab.in_box(&path, "cd vendor && git log --format=%s").1, "library");
-    let (code, _) = lab.in_box(&path, &format!("cd vendor && git cat-file -e {private}"));
+    assert_eq!(lab.in_box(&vault, &path, "cd vendor && git log --format=%s").1, "library");
+    let (code, _) = lab.in_box(&vault, &path, &format!("cd vendor && git cat-file -e {private}"));
     assert_ne!(code, Some(0));
 }

@@ -28,21 +28,18 @@ pub struct Lab {
 }
 
 /// The access that git has in an agent's tree: as little as possible.
-fn policy(home: String, vault: &Path) -> Policy {
+fn policy(home: String) -> Policy {
     let path = std::env::var("PATH").expect("a PATH");
     let environment = BTreeMap::from([("HOME".to_owned(), home), ("PATH".to_owned(), path)]);
     let roots = roots(&environment);
-    let policy = Policy {
+    Policy {
         tier: Tier::T3,
         env: environment.into_iter().collect(),
         read: roots.read,
         deny: roots.deny,
         launcher: Some(launcher()),
         ..Policy::unconfined()
-    };
-    policy
-        .reading(vault.with_file_name("base.git/objects"))
-        .reading(vault.with_file_name("base.git/modules"))
+    }
 }
 
 /// Cargo builds the examples of a crate together with its tests.
@@ -61,7 +58,7 @@ impl Lab {
         fs::create_dir_all(root.join("home")).expect("a home");
         fs::create_dir_all(root.join("code/shop")).expect("a folder for code");
         let home = root.join("home").to_str().expect("UTF-8").to_owned();
-        let policy = policy(home, &root.join("state/vault.git"));
+        let policy = policy(home);
         Self { user: root.join("code/shop"), folder, cancel: Cancel::default(), policy }
     }
 

@@ -61,17 +61,21 @@ fn work_is_verified_in_the_prepared_folder() {
     let base = lab.plan(&vault);
     let checks = ["pwd; cat core/one.rs", "git status --porcelain"].map(String::from).to_vec();
     for first in ["pwd; cat core/one.rs", "another one"] {
-        let ready = vault.get_trial_ready("attempt-1", first, &lab.policy).expect("a box");
         let is_meant = first == checks[0];
+        let number = 1 + u64::from(is_meant);
+        let work = work(&lab, &vault, number, &base.start, "core/one.rs", "1\n");
+        let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().count();
+        pitcrew_testkit::eventually("nothing of the collecting", || (left() == 0).then_some(()));
+        let attempt = attempt(number).attempt;
+        let ready = vault.get_trial_ready(attempt, first, &lab.policy).expect("a box");
         let places = std::fs::read_dir(&vault.layout().scratch).unwrap().flatten();
         let places: Vec<_> = places.map(|it| it.path().join("shop")).collect();
-        let work = work(&lab, &vault, 1 + u64::from(is_meant), &base.start, "core/one.rs", "1\n");
-        let order = Verify { checks: checks.clone(), ..verify_order(&base.start, &work) };
+        let order = verify_order(&base.start, &work);
+        let order = Verify { attempt, checks: checks.clone(), ..order };
         let verified = vault.verify_ready(&order, Some(ready), &lab.policy, &lab.cancel).unwrap();
         let (place, rest) = verified.checks[0].output.split_once('\n').unwrap();
         assert_eq!(places.iter().any(|it| it == place.as_ref() as &Path), is_meant, "{place}");
         assert_eq!((rest, verified.checks[1].output.as_str()), ("1\n", ""));
-        let left = || std::fs::read_dir(&vault.layout().scratch).unwrap().count();
         pitcrew_testkit::eventually("both places are gone", || (left() == 0).then_some(()));
     }
 }

@@ -1,15 +1,14 @@
 //! Adds a task to a plan that has not ended.
 //!
 //! A person approves what a plan executes. If an agent adds a task to a plan that already runs, the
-//! task waits until a person deploys it. If the plan waits for its approval, the request is
-//! replaced by a new one, so that a person never approves a task unseen.
+//! task waits until a person deploys it. If the plan waits for its approval, the approval has to name
+//! the number of tasks that the person has seen.
 
-use super::create_plan;
+use super::{create_plan, saved_plans};
 use crate::State;
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 use pitcrew_model::{
-    Action, Actor, Event, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus,
-    Rule, TaskId, TaskSpec, limits,
+    Action, Actor, Event, PlanId, PlanStatus, Rejection, Rule, TaskId, TaskSpec, limits,
 };
 
 pub fn decide(
@@ -36,6 +35,7 @@ pub fn decide(
         return Err(Rejection::TooManyTasks { count });
     }
     create_plan::check(spec)?;
+    saved_plans::has_room(state, actor, saved_plans::Saving::Task)?;
     let depends_on = dependencies(state, &it.tasks, spec)?;
     let task = state.tasks.next_id();
     let mut events = vec![Event::TaskAdded { plan, task, spec: spec.clone(), depends_on }];
@@ -45,20 +45,8 @@ pub fn decide(
     }
     if approved {
         events.push(Event::TaskHeld { task, actor });
-    } else if let Some(request) = it.request {
-        events.extend(ask_again(state, actor, plan, request));
     }
     Ok(events)
-}
-
-fn ask_again(state: &State, actor: Actor, plan: PlanId, request: RequestId) -> [Event; 2] {
-    let (from, to) = (state.requests[request].status, RequestStatus::Withdrawn);
-    let (kind, text) = (RequestKind::PlanExecution, Some("a task was added".into()));
-    let next = state.requests.next_id();
-    [
-        Event::RequestMoved { request, from, to, text, actor },
-        Event::RequestOpened { request: next, plan, task: None, worker: None, kind },
-    ]
 }
 
 /// Returns the tasks of the plan that `depends_on` names. No existing task depends on the new one,

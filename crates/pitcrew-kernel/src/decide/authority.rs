@@ -1,6 +1,6 @@
 //! Authorisation: which actor may send which command.
 
-use crate::State;
+use crate::{State, state::Plan};
 use pitcrew_model::{Actor, Command, PlanId, Rejection, TaskId, WorkerId};
 
 pub fn check(state: &State, actor: Actor, command: &Command) -> Result<(), Rejection> {
@@ -60,17 +60,21 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
 /// A worker extends its own plan, and plans that an attempt of its task has saved. A person reads
 /// other plans before approving them, and nothing may be added meanwhile.
 fn extends(state: &State, worker: WorkerId, plan: PlanId) -> Result<(), Rejection> {
-    let task_of = |it| Some(state.attempts.get(state.workers.get(it)?.attempt)?.task);
     let it = state.plan(plan)?;
-    let task = task_of(worker);
+    let task = state.task_of(worker);
     let is_own = task.and_then(|it| state.tasks.get(it)).is_some_and(|it| it.plan == plan);
-    let is_saved =
-        matches!(it.creator, Actor::Worker(other) if task.is_some() && task_of(other) == task);
-    if is_own || is_saved {
+    if is_own || has_saved(state, worker, it) {
         Ok(())
     } else {
         Err(Rejection::NotForYou { actor: Actor::Worker(worker) })
     }
+}
+
+/// Whether an attempt of the worker's task has saved the plan.
+pub fn has_saved(state: &State, worker: WorkerId, plan: &Plan) -> bool {
+    let task = state.task_of(worker);
+    let is_same = |other| task.is_some() && state.task_of(other) == task;
+    matches!(plan.creator, Actor::Worker(other) if is_same(other))
 }
 
 /// A worker cancels and retries only its own sub-tasks.

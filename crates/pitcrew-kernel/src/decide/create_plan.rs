@@ -1,6 +1,6 @@
 //! Creates a plan: validates it, then approves it or requests an approval.
 
-use super::order;
+use super::{order, saved_plans};
 use crate::{State, sandbox};
 use alloc::{string::String, vec, vec::Vec};
 use pitcrew_model::{
@@ -19,6 +19,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
     for task in tasks {
         check(task)?;
     }
+    saved_plans::has_room(state, actor, saved_plans::Saving::Plan { tasks_count: tasks.len() })?;
     let rule = state.rule(&Action::PlanExecution);
     if rule == Rule::AutoDeny {
         return Err(state.denied(Action::PlanExecution));

@@ -8,11 +8,12 @@ use pitcrew_model::{
     RequestKind, RequestStatus, Rule, Verdict,
 };
 
-/// The decision of a person and its scope.
+/// The decision of a person, its scope, and the number of tasks that the person has seen.
 #[derive(Clone, Copy)]
 pub struct Decision {
     pub verdict: Verdict,
     pub scope: GrantScope,
+    pub shown: Option<u32>,
 }
 
 pub fn decide(
@@ -33,6 +34,7 @@ pub fn decide(
     let verdict = decision.verdict;
     if verdict == Verdict::Approve {
         may_be_approved(state, it)?;
+        was_seen(state, it, decision.shown)?;
     }
     let to = match verdict {
         Verdict::Approve => RequestStatus::Approved,
@@ -90,4 +92,18 @@ fn may_be_approved(state: &State, request: &Request) -> Result<(), Rejection> {
         Some(action) if state.rule(&action) == Rule::AutoDeny => Err(state.denied(action)),
         Some(_) | None => Ok(()),
     }
+}
+
+/// A person approves the plan that they have seen, and not a task that was added since.
+fn was_seen(state: &State, request: &Request, shown: Option<u32>) -> Result<(), Rejection> {
+    if request.kind != RequestKind::PlanExecution {
+        return Ok(());
+    }
+    let tasks = &state.plans[request.plan].tasks;
+    let (count, seen) = (tasks.len(), shown.map_or(request.tasks_count, |it| it as usize));
+    if count == seen {
+        return Ok(());
+    }
+    let added = tasks.get(seen..).unwrap_or_default().to_vec();
+    Err(Rejection::PlanChanged { plan: request.plan, count, added })
 }

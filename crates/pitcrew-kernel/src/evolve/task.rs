@@ -7,7 +7,7 @@ use crate::{
 };
 use alloc::{sync::Arc, vec::Vec};
 use pitcrew_model::{
-    Deploy, Failure, Freshness, GrantTarget, KeptStates, PlanId, Reason, RepoPath, TaskId,
+    Actor, Deploy, Failure, Freshness, GrantTarget, KeptStates, PlanId, Reason, RepoPath, TaskId,
     TaskSpec, TaskStatus, Timestamp, exclusive,
 };
 
@@ -60,6 +60,7 @@ pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Tas
         fresh: false,
         kept: KeptStates::default(),
         budget: Budget::new(spec.caps),
+        added_count: 0,
     }
 }
 
@@ -159,9 +160,14 @@ pub fn deployed(state: &mut State, task: TaskId) {
     state.refresh_task(task);
 }
 
-pub fn held(state: &mut State, task: TaskId) {
+pub fn held(state: &mut State, task: TaskId, actor: Actor) {
     let row = state.tasks.row(task);
     (row.deployed, row.deployer) = (false, Deployer::Person);
+    if let Actor::Worker(worker) = actor
+        && let Some(adder) = state.task_of(worker)
+    {
+        state.tasks.row(adder).added_count += 1;
+    }
     state.refresh_task(task);
 }
 

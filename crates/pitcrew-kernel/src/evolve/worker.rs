@@ -232,10 +232,12 @@ pub fn request_opened(
 ) {
     let status = begins(state, worker, kind);
     let (since, due) = (Timestamp(0), None);
-    let row = Request { id: request, plan, worker, kind: kind.clone(), status, since, due };
+    let (kind, tasks_count) = (kind.clone(), state.plans[plan].tasks.len());
+    let row = Request { id: request, plan, worker, kind, status, since, due, tasks_count };
+    let scope = if let RequestKind::Budget(it) = &row.kind { Some(it.scope) } else { None };
     state.requests.push(request, row);
-    if let RequestKind::Budget(spending) = kind {
-        return budget::asked(state, request, spending.scope);
+    if let Some(scope) = scope {
+        return budget::asked(state, request, scope);
     }
     match worker {
         Some(worker) => {

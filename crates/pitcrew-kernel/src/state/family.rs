@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp,
+    AttemptId, EffectId, Outcome, SubtaskResult, TaskId, TaskName, TaskStatus, Timestamp, WorkerId,
     WorkspaceMode,
 };
 
@@ -105,6 +105,11 @@ impl State {
     /// Returns whether the task may have sub-tasks.
     pub fn may_spawn(&self, task: &Task) -> bool {
         self.depth_of(task) < self.depth_max(task)
+    }
+
+    /// Returns the task that the worker works on.
+    pub fn task_of(&self, worker: WorkerId) -> Option<TaskId> {
+        Some(self.attempts.get(self.workers.get(worker)?.attempt)?.task)
     }
 
     /// Returns the attempt that created the task.

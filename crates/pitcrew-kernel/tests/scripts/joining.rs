@@ -99,34 +99,60 @@ fn a_task_that_an_agent_adds_waits_for_a_person() {
     );
 }
 
-/// A person approves only what they have seen.
+/// A person approves only what they have seen, and the request keeps its id.
 #[test]
-fn adding_to_a_waiting_plan_replaces_its_approval_request() {
+fn approval_does_not_cover_a_task_that_was_added_since() {
     check(
         "
             ~ plan demo ask | a
             client add plan-1 b after a
             approve request-1
-            add plan-1 c
-            approve request-2
+            approve request-1 shown=1
+            approve request-1 shown=3
+            client add plan-1 c
+            approve request-1 shown=2
+            approve request-1 shown=3
             ~ cancel plan-1
             client add plan-1 d
         ",
         &expect![[r#"
             > client add plan-1 b after a
               task-2 = b after task-1
-              request-1 at_user -> withdrawn (a task was added)
-              request-2: may the plan run?
             > approve request-1
-              rejected: request-1 is withdrawn: it is no longer needed; `pitcrew inbox` lists the open requests
-            > add plan-1 c
+              rejected: plan-1 has changed: task-2 was added, and it has 2 tasks now; look at it with `pitcrew inbox`, then approve it with `--tasks 2`
+            > approve request-1 shown=1
+              rejected: plan-1 has changed: task-2 was added, and it has 2 tasks now; look at it with `pitcrew inbox`, then approve it with `--tasks 2`
+            > approve request-1 shown=3
+              rejected: plan-1 does not have that many tasks: it has 2; look at it with `pitcrew inbox`, then approve it with `--tasks 2`
+            > client add plan-1 c
               task-3 = c
-            > approve request-2
-              request-2 at_user -> approved
+            > approve request-1 shown=2
+              rejected: plan-1 has changed: task-3 was added, and it has 3 tasks now; look at it with `pitcrew inbox`, then approve it with `--tasks 3`
+            > approve request-1 shown=3
+              request-1 at_user -> approved
               plan-1 awaiting_approval -> active (approved)
               => prepare plan-1
             > client add plan-1 d
               rejected: plan-1 is cancelled; tasks can be added only until a plan ends
+        "#]],
+    );
+}
+
+/// The limits hold for a task, so that a new attempt does not get new ones.
+#[test]
+fn worker_saves_a_limited_number_of_plans_and_tasks() {
+    let mut script = String::from("~ plan demo | a\n~ prepared plan-1\n~ checkout attempt-1\n");
+    script.extend((0..10).map(|it| format!("~ self-plan attempt-1 more-{it} ask | x\n")));
+    script.push_str("self-plan attempt-1 much ask | x\n");
+    script.extend((0..190).map(|it| format!("~ self-add plan-1 y{it}\n")));
+    script.push_str("self-add plan-1 z\n");
+    check(
+        &script,
+        &expect![[r#"
+            > self-plan attempt-1 much ask | x
+              rejected: worker-1 has saved 10 tasks in 10 plans; its task may save 200 tasks in 10 plans; use sub-tasks, or ask the person to extend a plan
+            > self-add plan-1 z
+              rejected: worker-1 has saved 200 tasks in 10 plans; its task may save 200 tasks in 10 plans; use sub-tasks, or ask the person to extend a plan
         "#]],
     );
 }

@@ -169,7 +169,7 @@ impl VaultDriver {
         let driver = self.clone();
         self.expected_checks.expect(attempt, move || {
             let policy = driver.policy_of_checks(attempt);
-            driver.vault.get_trial_ready(&attempt.to_string(), &first, &policy)
+            driver.vault.get_trial_ready(attempt, &first, &policy)
         });
     }
 

@@ -3,7 +3,8 @@
 use super::{Caller, Calling, ReadPlan, Refused, subtask::changed};
 use pitcrew_api::Created;
 use pitcrew_mcp::{TaskText, ToolAnswer, ToolCall};
-use pitcrew_model::{Approval, Command, CreatePlan, Event, Origin, PlanId, Rejection};
+use pitcrew_model::{Approval, Command, CreatePlan, Event, Origin, PlanId, Rejection, RequestId};
+use pitcrew_views::{Ask, OpenRequest};
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -107,17 +108,26 @@ pub async fn add_task(
         let text = "The task already exists. Call orchestrator_list_workers to see it.";
         return Ok(ToolAnswer::accepted(text, json!({})));
     };
-    let text = match (held, created.requests.first()) {
+    let request = waiting_request(calling, plan);
+    let text = match (held, request) {
         (true, _) => format!(
             "Added {task}. {plan} was approved without it: ask the person to run `pitcrew deploy {task}`."
         ),
         (false, Some(request)) => format!(
-            "Added {task}. {plan} waits for approval: ask the person to run `pitcrew approve {request}`."
+            "Added {task}. {plan} waits for approval: ask the person to look at {request} with `pitcrew inbox`, which shows how to approve it."
         ),
         (false, None) => format!("Added {task} to {plan}."),
     };
-    let waits = held || !created.requests.is_empty();
+    let waits = held || request.is_some();
     Ok(ToolAnswer::accepted(text, json!({ "task": task, "waits_for_person": waits })))
+}
+
+/// The request that the plan waits for before it runs.
+fn waiting_request(calling: &Calling<'_>, plan: PlanId) -> Option<RequestId> {
+    let views = calling.doors.orchestrator.handle().views();
+    let open = views.inbox.view(&views.board).open;
+    let is_it = |it: &&OpenRequest| it.plan == plan && matches!(it.ask, Ask::PlanExecution { .. });
+    open.iter().find(is_it).map(|it| it.id)
 }
 
 /// Runs on a blocking thread, because it may take a while.

@@ -100,7 +100,7 @@ async fn a_tool_call_waits_for_permission() {
         let yes = request.task == Some(TaskId(1));
         let verdict = if yes { Verdict::Approve } else { Verdict::Deny };
         let (request, scope) = (request.id, GrantScope::Once);
-        let command = Command::DecideRequest { request, verdict, reason: None, scope };
+        let command = Command::DecideRequest { request, verdict, reason: None, scope, shown: None };
         lab.command(&command).await;
     }
     let board = lab.until_plan(plan, PlanStatus::Partial).await;

@@ -3,7 +3,7 @@
 use super::queries::QueryTally;
 use crate::plain;
 use pitcrew_model::{
-    Access, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
+    Access, Actor, AttemptId, BudgetScope, Caps, Claim, CommitId, Confined, Delegation, EffectId,
     EgressOf, Failure, KeptStates, Landing, LandingStatus, Outcome, PORTS_USUAL, PlanBase,
     PlanHead, PlanId, PlanStatus, Reason, RequestId, Sandbox, Seq, Spending, TaskId, TaskName,
     TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, Undo, Unsigned, Usage, WorkerId,
@@ -64,6 +64,7 @@ impl Default for Board {
 pub(crate) struct Plan {
     pub head: PlanHead,
     pub clean_base: bool,
+    pub creator: Actor,
     pub status: PlanStatus,
     pub since: Timestamp,
     pub reason: String,

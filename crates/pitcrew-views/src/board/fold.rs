@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{plain, timeline::denied};
 use pitcrew_model::{
-    AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event, Failure,
-    KeptStates, LandedAt, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead, PlanId,
-    PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec, TaskStatus,
-    Timestamp, Usage, WorkerId, WorkerStatus,
+    Actor, AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event,
+    Failure, KeptStates, LandedAt, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead,
+    PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
+    TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
 /// The most refused hosts that are shown of an attempt.
@@ -28,9 +28,9 @@ impl Board {
             Event::AgentsMaxSet { count } => self.agents_max = *count,
             Event::SandboxApplied { sandbox } => self.sandbox = Some(sandbox.clone()),
             Event::TierAccepted { tier, .. } => self.accepted_tier = Some(*tier),
-            Event::PlanCreated { plan, head, status, clean_base, .. } => {
+            Event::PlanCreated { plan, head, status, clean_base, actor } => {
                 self.limit(BudgetScope::Plan(*plan), head.caps);
-                self.create_plan(*plan, (head, *clean_base), *status, at);
+                self.create_plan(*plan, (head, *clean_base), *actor, *status, at);
             }
             Event::TaskAdded { plan, task, spec, depends_on } => {
                 self.limit(BudgetScope::Task(*task), spec.caps);
@@ -212,12 +212,14 @@ impl Board {
         &mut self,
         plan: PlanId,
         (head, clean_base): (&PlanHead, bool),
+        creator: Actor,
         status: PlanStatus,
         at: Timestamp,
     ) {
         self.plans.entry(plan).or_insert_with(|| Plan {
             head: head.clone(),
             clean_base,
+            creator,
             status,
             since: at,
             reason: String::new(),

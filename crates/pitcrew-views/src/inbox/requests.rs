@@ -12,6 +12,8 @@ pub struct Inbox {
     pub(super) open: BTreeMap<RequestId, Request>,
     /// In the order of closing.
     pub(super) closed: Vec<(RequestId, Request, Closing)>,
+    /// The tasks of each plan.
+    tasks_counts: BTreeMap<PlanId, usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub(super) struct Request {
     pub worker: Option<WorkerId>,
     pub kind: RequestKind,
     pub opened_at: Timestamp,
+    /// The tasks that its plan had then.
+    pub tasks_count: usize,
     /// Who decides it now.
     pub status: RequestStatus,
     /// The parties that passed it on, and why.
@@ -40,6 +44,9 @@ pub(super) struct Closing {
 impl Inbox {
     /// Folds one entry. Total: an entry that does not fit is ignored.
     pub fn fold(&mut self, entry: &Entry) {
+        if let Event::TaskAdded { plan, .. } = &entry.event {
+            *self.tasks_counts.entry(*plan).or_default() += 1;
+        }
         if let Event::RequestOpened { request, plan, task, worker, kind } = &entry.event {
             let opened = Request {
                 plan: *plan,
@@ -47,6 +54,7 @@ impl Inbox {
                 worker: *worker,
                 kind: kind.clone(),
                 opened_at: entry.at,
+                tasks_count: self.tasks_counts.get(plan).copied().unwrap_or_default(),
                 status: RequestStatus::AtUser,
                 path: Vec::new(),
                 replaces: self.asked_before(*task, kind),

@@ -34,6 +34,9 @@ pub struct OpenRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_name: Option<String>,
     pub worker: Option<WorkerId>,
+    /// The worker that saved the plan, and its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_by: Option<(WorkerId, TaskId)>,
     /// The name by which the agent introduced itself.
     pub agent: Option<String>,
     /// The request in one line.
@@ -59,6 +62,9 @@ pub enum Ask {
         start: PlannedStart,
         setup: Vec<String>,
         tasks: Vec<PlannedTask>,
+        /// How many of them the plan had when the request was opened.
+        #[serde(default)]
+        tasks_asked: usize,
     },
     BranchMerge {
         base: Option<PlanBase>,
@@ -168,6 +174,7 @@ impl OpenRequest {
             task_key: task.map(|it| plain::line(&it.spec.key)),
             task_name: request.task.map(|it| plain::line(&board.task_name(it))),
             worker: request.worker,
+            saved_by: plan.and_then(|it| saver(it, board)),
             agent: request.worker.and_then(|it| board.worker(it)?.agent.clone()),
             title: title(&request.kind),
             path: request.path.clone(),
@@ -192,6 +199,11 @@ impl ClosedRequest {
             decided_by: closing.actor,
         }
     }
+}
+
+fn saver(plan: &Plan, board: &Board) -> Option<(WorkerId, TaskId)> {
+    let Actor::Worker(worker) = plan.creator else { return None };
+    Some((worker, board.attempt(board.worker(worker)?.attempt)?.task))
 }
 
 /// Returns the request in one line.
@@ -222,6 +234,7 @@ fn ask(request: &Request, board: &Board) -> Ask {
             start: plan.map(start).unwrap_or_default(),
             setup: plan.map(|it| blocks(&it.head.setup)).unwrap_or_default(),
             tasks: plan.map(|it| planned(it, board)).unwrap_or_default(),
+            tasks_asked: request.tasks_count,
         },
         RequestKind::BranchMerge => merge(plan, board),
         RequestKind::ToolUse { tool, options, action, actions, .. } => Ask::ToolUse {

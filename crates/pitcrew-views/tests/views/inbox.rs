@@ -84,7 +84,8 @@ fn a_plan_request_shows_everything_it_executes() {
                 "make test"
               ]
             }
-          ]
+          ],
+          "tasks_asked": 2
         }"#]]
     .assert_eq(&json(&view.open[0].ask));
 }

@@ -113,12 +113,17 @@ pub enum Commands {
     ///
     /// With a scope of `task`, `plan` or `always` the same action is not asked again there. Use `pitcrew
     /// permissions` to list and revoke such grants.
+    ///
+    /// If an agent adds tasks to a plan that waits for you, the approval has to say how many tasks you
+    /// have seen. `pitcrew inbox` shows them, with the command.
     #[command(
-        after_help = "Examples:\n  pitcrew approve request-2\n  pitcrew approve plan-1                    # if the plan has one open request\n  pitcrew approve request-2 --scope plan    # do not ask again in this plan"
+        after_help = "Examples:\n  pitcrew approve request-2\n  pitcrew approve plan-1                    # if the plan has one open request\n  pitcrew approve request-2 --scope plan    # do not ask again in this plan\n  pitcrew approve request-2 --tasks 4       # tasks were added, and you have seen all 4"
     )]
     Approve(ApproveArgs),
-    /// Deny a request
-    #[command(after_help = "Examples:\n  pitcrew deny request-2 --reason \"not on this machine\"")]
+    /// Deny a request, or all of a worker
+    #[command(
+        after_help = "Examples:\n  pitcrew deny request-2 --reason \"not on this machine\"\n  pitcrew deny --all worker-3    # its requests and the plans that it has saved"
+    )]
     Deny(DenyArgs),
     /// Answer an agent's question
     #[command(after_help = "Examples:\n  pitcrew answer request-2 \"Use port 8080.\"")]

@@ -162,13 +162,11 @@ impl<'a> ProgressDisplay<'a> {
             let request = current.request.id;
             let command = match current.request.ask {
                 Ask::Question { .. } => Command::AnswerQuestion { request, text: line.to_owned() },
-                Ask::PlanExecution { .. }
-                | Ask::BranchMerge { .. }
-                | Ask::Budget { .. }
-                | Ask::ToolUse { .. } => {
-                    let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
-                    let scope = GrantScope::Once;
-                    Command::DecideRequest { request, verdict, reason: None, scope }
+                Ask::PlanExecution { tasks, .. } => {
+                    decision(request, line, u32::try_from(tasks.len()).ok())
+                }
+                Ask::BranchMerge { .. } | Ask::Budget { .. } | Ask::ToolUse { .. } => {
+                    decision(request, line, None)
                 }
             };
             if let Err(report) = self.client.command(&command).await {
@@ -291,4 +289,11 @@ impl<'a> ProgressDisplay<'a> {
             self.current = Some(asked);
         }
     }
+}
+
+/// The decision about a request, of which `shown` tasks were printed.
+fn decision(request: RequestId, line: &str, shown: Option<u32>) -> Command {
+    let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
+    let (reason, scope) = (None, GrantScope::Once);
+    Command::DecideRequest { request, verdict, reason, scope, shown }
 }

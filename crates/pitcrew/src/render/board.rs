@@ -21,15 +21,25 @@ const COLUMNS_MIN: usize = 40;
 /// Rows of a note below its task.
 const NOTE_ROWS_MAX: usize = 3;
 
+/// The most plans waiting for approval that are shown.
+const WAITING_MAX: usize = 50;
+
 /// Renders every plan with its tasks and next steps, for a terminal of this width.
 pub fn board(board: &BoardView, waiting_count: usize, columns: usize, style: Style) -> String {
     let columns = columns.max(COLUMNS_MIN);
     let mut lines = Vec::new();
-    for plan in &board.plans {
+    let is_waiting = |it: &&PlanView| it.status == PlanStatus::AwaitingApproval;
+    let hidden: Vec<_> = board.plans.iter().filter(is_waiting).skip(WAITING_MAX).collect();
+    for plan in board.plans.iter().filter(|it| !hidden.iter().any(|hidden| hidden.id == it.id)) {
         if !lines.is_empty() {
             lines.push(String::new());
         }
         lines.extend(of_plan(board, plan, columns, style));
+    }
+    if !hidden.is_empty() {
+        let count = plural(hidden.len() as u64, "more plan");
+        lines.push(String::new());
+        lines.push(format!("{count} waiting for your approval: `pitcrew status --json` has all"));
     }
     if board.plans.is_empty() {
         lines.push("no current plans; start one with `pitcrew run FILE`".to_owned());

@@ -16,7 +16,12 @@ const ROW_BYTES_MAX: usize = 74;
 /// More about some requests, which the orchestrator does not know.
 pub type Details = BTreeMap<RequestId, Vec<String>>;
 
-/// Renders all open requests; with `closed`, also the decided ones.
+/// The most open requests that are shown at once.
+const LISTED_MAX: usize = 50;
+/// The most lines of a prompt that are shown; `pitcrew inbox --json` has all.
+const PROMPT_LINES_MAX: usize = 30;
+
+/// Renders the open requests; with `closed`, also the decided ones.
 pub fn inbox(
     inbox: &InboxView,
     more: &Details,
@@ -28,7 +33,14 @@ pub fn inbox(
     let mut open: Vec<&OpenRequest> = inbox.open.iter().collect();
     // Among equally urgent requests, the oldest comes first.
     open.sort_by_key(|it| it.ask.priority());
+    let rest = open.split_off(open.len().min(LISTED_MAX));
     blocks.extend(open.into_iter().map(|it| request(it, more.get(&it.id), now, style)));
+    if !rest.is_empty() {
+        blocks.push(format!(
+            "{} more are waiting: decide some of these first, or deny all of a worker with `pitcrew deny --all worker-1`",
+            rest.len()
+        ));
+    }
     if blocks.is_empty() {
         blocks.push("nothing is waiting for you".to_owned());
     }
@@ -69,11 +81,17 @@ fn request(
         let agent = request.agent.as_deref().map(|it| format!(" ({})", plain::line(it)));
         lines.push(format!("  asked by {worker}{}, for {plan}", agent.unwrap_or_default()));
     }
+    if let Some((worker, task)) = request.saved_by {
+        lines.push(format!("  saved by {worker}, which works on {task}"));
+    }
     if let Some(before) = request.replaces {
         lines.push(format!("  replaces {before}, whose worker has ended"));
     }
     lines.extend(request.path.iter().map(|it| format!("  {}", plain::line(it))));
     lines.extend(details(&request.ask).into_iter().map(|it| format!("  {it}")));
+    if let (Ask::PlanExecution { tasks, .. }, Some(_)) = (&request.ask, request.saved_by) {
+        lines.extend(prompts(tasks).into_iter().map(|it| format!("  {it}")));
+    }
     lines.extend(more.into_iter().flatten().map(|it| format!("  {it}")));
     lines.extend(ways(request.id, &request.ask).into_iter().map(|it| format!("  {it}")));
     lines.join("\n")
@@ -81,7 +99,15 @@ fn request(
 
 fn details(ask: &Ask) -> Vec<String> {
     match ask {
-        Ask::PlanExecution { setup, tasks, .. } => execution(setup, tasks),
+        Ask::PlanExecution { setup, tasks, tasks_asked, .. } => {
+            let mut lines = execution(setup, tasks);
+            let added = tasks.len().saturating_sub(*tasks_asked);
+            if added > 0 {
+                let what = plural(added as u64, "task");
+                lines.push(format!("the last {what} came after the request"));
+            }
+            lines
+        }
         Ask::BranchMerge {
             base, completed, missing, files_count, insertions, deletions, ..
         } => {
@@ -194,6 +220,27 @@ fn grouped_code(lines: &mut Vec<String>, what: &str, text: &str) {
     }
 }
 
+/// The prompts of a plan that you have not written.
+fn prompts(tasks: &[PlannedTask]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for task in tasks {
+        let prompt = task.work.prompt().trim();
+        if prompt.is_empty() {
+            continue;
+        }
+        let count = prompt.lines().count();
+        let shown: Vec<&str> = prompt.lines().take(PROMPT_LINES_MAX).collect();
+        code(&mut lines, &format!("prompt of {}", task.id), &shown.join("\n"));
+        if count > PROMPT_LINES_MAX {
+            lines.push(format!(
+                "  and {} more lines: pitcrew inbox --json",
+                count - PROMPT_LINES_MAX
+            ));
+        }
+    }
+    lines
+}
+
 fn tool_lines(tool: &ToolUse) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(command) = &tool.command {
@@ -225,6 +272,10 @@ fn ways(id: RequestId, ask: &Ask) -> Vec<String> {
             };
             vec![approve, format!("pitcrew deny {id} --reason \"...\"")]
         }
+        Ask::PlanExecution { tasks, tasks_asked, .. } if *tasks_asked != tasks.len() => vec![
+            format!("pitcrew approve {id} --tasks {}", tasks.len()),
+            format!("pitcrew deny {id} --reason \"...\""),
+        ],
         Ask::PlanExecution { .. } | Ask::BranchMerge { .. } | Ask::Budget { .. } => {
             vec![format!("pitcrew approve {id}"), format!("pitcrew deny {id} --reason \"...\"")]
         }

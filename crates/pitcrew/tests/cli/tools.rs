@@ -25,12 +25,18 @@ fn client_submits_a_plan_and_a_person_approves_it() {
     let more = json!({"plan": "tidy", "id": "second", "command": "echo 2 > ui/new.txt",
         "dependsOn": ["first"]});
     let added = tool(&sandbox, "orchestrator_addPlanTask", &more, 0);
-    assert!(added.contains("task-2") && added.contains("pitcrew approve request-2"), "{added}");
+    assert!(added.contains("task-2") && added.contains("request-1"), "{added}");
 
     let board = tool(&sandbox, "orchestrator_list_workers", &json!({}), 0);
     assert!(board.contains("task-2 second") && board.contains("awaiting_approval"), "{board}");
-    sandbox.pitcrew(&["approve", "request-1"]).expect(6);
-    sandbox.pitcrew(&["approve", "request-2"]).expect(0);
+    for id in ["request-1", "plan-1"] {
+        let refused = sandbox.pitcrew(&["approve", id]).expect(6).stderr;
+        assert!(refused.contains("plan-1 has changed: task-2 was added"), "{refused}");
+    }
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0).stdout;
+    assert!(inbox.contains("echo 2 > ui/new.txt"), "{inbox}");
+    assert!(inbox.contains("pitcrew approve request-1 --tasks 2"), "{inbox}");
+    sandbox.pitcrew(&["approve", "plan-1", "--tasks", "2"]).expect(0);
     await_task(&sandbox, "second", "completed");
     let reply = tool(&sandbox, "orchestrator_cancel_task", &json!({"task": "second"}), 6);
     assert!(reply.contains("task-2"), "the name is understood: {reply}");
@@ -386,4 +392,46 @@ fn waiting_call_survives_the_orchestrator() {
     crate::support::open_gate(&sandbox);
     await_task(&sandbox, "parent", "completed");
     sandbox.pitcrew(&["diff", "parent"]).expect(0).says("through");
+}
+
+/// A worker saves a limited number of plans, and a person denies all of them at once.
+#[test]
+fn plans_of_a_worker_are_limited_and_denied_together() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "plan.toml",
+        "name = \"shop\"\n[[task]]\nid = \"saver\"\nregion = \"core\"\nscript = \"\"\"\n\
+         run for n in 1 2 3 4 5 6 7 8 9 10 11; do pitcrew tool orchestrator_save_plan --json \
+         '{\"name\": \"more'$n'\", \"tasks\": [{\"id\": \"a\", \"command\": \"echo evil'$n'\", \"prompt\": \"say it\"}]}' \
+         >> core/yes.txt 2>> core/no.txt; done; true\ncomplete saved\n\"\"\"\n",
+    );
+    sandbox.pitcrew(&["run", "plan.toml", "--yes"]).expect(0);
+    let inbox = sandbox.pitcrew(&["inbox"]).expect(0).stdout;
+    assert_eq!(inbox.matches("saved by worker-1, which works on task-1").count(), 10, "{inbox}");
+    assert_eq!(inbox.matches("| say it").count(), 10, "{inbox}");
+    let refused = sandbox.pitcrew(&["deny", "--all", "worker-9"]).expect(6).stderr;
+    assert!(refused.contains("no request of `worker-9` is waiting for you"), "{refused}");
+    let denied = sandbox.pitcrew(&["deny", "--all", "worker-1"]).expect(0).stdout;
+    assert!(denied.contains("denied: request-1, request-2") && denied.contains("request-10"));
+    sandbox.pitcrew(&["inbox"]).expect(0).says("nothing is waiting for you");
+    sandbox.pitcrew(&["land", "plan-1", "--yes"]).expect(0);
+    let no = sandbox.read("core/no.txt");
+    assert!(no.contains("worker-1 has saved 10 tasks in 10 plans"), "{no}");
+}
+
+/// An agent's plan may have the id of another plan as its name.
+#[test]
+fn name_with_the_form_of_an_id_is_not_an_id() {
+    let sandbox = sandbox();
+    let mine = json!({"name": "mine", "tasks": [{"id": "a", "command": "true"}]});
+    tool(&sandbox, "orchestrator_save_plan", &mine, 0);
+    let evil = json!({"name": "plan-1", "tasks": [{"id": "task-1", "command": "echo evil"}]});
+    tool(&sandbox, "orchestrator_save_plan", &evil, 0);
+    let named = sandbox.pitcrew(&["approve", "plan-1"]).expect(0).stdout;
+    assert!(named.contains("plan-1 is running"), "{named}");
+    for text in ["plan-1", "task-1", "task-2", "worker-1"] {
+        sandbox.pitcrew(&["approve", text]).expect(6);
+    }
+    await_task(&sandbox, "a", "completed");
+    assert!(sandbox.pitcrew(&["inbox"]).expect(0).stdout.contains("echo evil"));
 }

@@ -87,7 +87,8 @@ fn part(part: &str) -> String {
         Some(at) => part.split_at(at),
         None => (part, ""),
     };
-    let is_id = name.len() == 16 && name.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_hex = name.bytes().all(|it| it.is_ascii_hexdigit());
+    let (is_id, is_commit) = (is_hex && name.len() == 16, is_hex && name.len() == 40);
     let versioned = VERSIONED.iter().find(|it| name.starts_with(**it));
     let shown = if name.starts_with("attempt-") {
         "<attempt>".to_owned()
@@ -103,6 +104,8 @@ fn part(part: &str) -> String {
         "<file of the box>".to_owned()
     } else if is_id {
         "<id>".to_owned()
+    } else if is_commit {
+        "<commit>".to_owned()
     } else if let Some(beginning) = versioned {
         format!("{beginning}*")
     } else {

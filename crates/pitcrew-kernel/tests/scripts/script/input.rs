@@ -55,14 +55,15 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
         "plan" => Command::CreatePlan(plan::parse(rest)),
         "approve" => {
             let (request, verdict) = (id(subject), Verdict::Approve);
-            let scope = words.strip_prefix("scope=");
-            let reason = reason.filter(|_| scope.is_none());
+            let (scope, shown) = (words.strip_prefix("scope="), words.strip_prefix("shown="));
+            let reason = reason.filter(|_| scope.is_none() && shown.is_none());
             let scope = scope.map_or(GrantScope::Once, |it| it.parse().expect("a scope"));
-            Command::DecideRequest { request, verdict, reason, scope }
+            let shown = shown.map(|it| it.parse().expect("a number"));
+            Command::DecideRequest { request, verdict, reason, scope, shown }
         }
         "deny" => {
             let (request, verdict, scope) = (id(subject), Verdict::Deny, GrantScope::Once);
-            Command::DecideRequest { request, verdict, reason, scope }
+            Command::DecideRequest { request, verdict, reason, scope, shown: None }
         }
         "matrix" => Command::ApplyMatrix { matrix: matrix(rest) },
         "sandbox" => Command::ApplySandbox { sandbox: sandbox(rest) },
@@ -197,6 +198,7 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         }
         "ask" => note(NoteKind::Question),
         "tell" => note(NoteKind::Status),
+        "self-plan" => Command::CreatePlan(plan::parse(words)),
         "self-add" => Command::AddTask { plan: id(subject), task: Box::new(plan::task(words)) },
         "done" => note(NoteKind::Completion),
         "fails" => note(NoteKind::Error),
@@ -218,7 +220,7 @@ fn of_worker(verb: &str, subject: &str, words: &str) -> Option<Command> {
         "self-undo" => Command::UndoLanding { plan: id(subject), signed: None },
         "self-approve" => {
             let (request, verdict, scope) = (id(subject), Verdict::Approve, GrantScope::Always);
-            Command::DecideRequest { request, verdict, reason: None, scope }
+            Command::DecideRequest { request, verdict, reason: None, scope, shown: None }
         }
         "child" => {
             let mut words = words.split_whitespace();

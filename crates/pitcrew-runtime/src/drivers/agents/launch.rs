@@ -10,12 +10,14 @@ use pitcrew_acp::{Launch, McpServer, Profile};
 use pitcrew_config::{
     BACKEND_BUILTIN, BackendSettings, ModelPrices, ModelSettings, WorkspaceDirs, user_environment,
 };
+use pitcrew_git::Vault;
 use pitcrew_kernel::WorkerAccess;
 use pitcrew_model::{AttemptId, Backend, CheckoutRole, EffectId, Failure, limits};
 use pitcrew_process::{Policy, ShimSpec, Tier, agent_environment, find_program};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -43,6 +45,8 @@ pub struct AgentSetup {
     pub network: Lookup,
     /// The user's repository, whose ignore file lists build outputs.
     pub root: PathBuf,
+    /// Knows from which store a checkout borrows. Absent if there are no checkouts.
+    pub vault: Option<Arc<Vault>>,
 }
 
 /// The agent of a task and its model, which defaults to the one in the settings.
@@ -120,6 +124,7 @@ impl AgentSetup {
     ) -> Policy {
         let user = user_environment();
         read.push(self.dirs.worker_socket_dir(attempt));
+        read.extend(self.vault.iter().flat_map(|it| it.shared_folders(checkout)));
         match &wanted.backend {
             Backend::Builtin => {}
             Backend::Model => read.extend(self.model.as_ref().and_then(|it| it.key_file.clone())),

@@ -26,6 +26,9 @@ pub struct ApproveArgs {
     /// How far the approval reaches: `once`, `task`, `plan` or `always`
     #[arg(long, value_name = "SCOPE", default_value = "once")]
     pub scope: GrantScope,
+    /// How many tasks of the plan you have seen; needed if tasks were added after the request
+    #[arg(long, value_name = "COUNT")]
+    pub tasks: Option<u32>,
     #[command(flatten)]
     pub output: Json,
 }
@@ -35,6 +38,9 @@ pub struct DenyArgs {
     /// A request such as request-2, or a plan or task with one open request
     #[arg(add = ArgValueCompleter::new(complete::requests))]
     pub id: String,
+    /// Deny every open request of this worker, task or plan, and the plans that it has saved
+    #[arg(long)]
+    pub all: bool,
     /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
