@@ -165,6 +165,7 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(|it| task(it, width)).collect() },

@@ -37,6 +37,9 @@ pub struct PlanHead {
     pub denied: Vec<RepoPath>,
     #[serde(default, skip_serializing_if = "Reads::is_guided")]
     pub reads: Reads,
+    /// How many of its workers may have a slot at the same time; absent: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents_max: Option<u32>,
 }
 
 /// The settings that apply to every plan.

@@ -234,6 +234,7 @@ fn create_plan() -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS).map(task).collect() },

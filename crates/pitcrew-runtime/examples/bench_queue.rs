@@ -220,6 +220,7 @@ fn create_plan(tasks_count: usize) -> Command {
         caps: Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(task).collect() },

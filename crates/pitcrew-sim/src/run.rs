@@ -119,6 +119,7 @@ fn set_limits(world: &mut World, seed: u64) {
     let agents_max = if world.theme == Theme::Anything { 1 } else { 2 } + dice.small(3);
     let agents_live_max = agents_max + dice.small(4);
     world.is_dry = dice.one_in(16);
+    world.is_offline = dice.one_in(16);
     let limits =
         Command::ApplySettings { agents_max, agents_live_max, history: History::default() };
     world.say(Actor::Orchestrator, InputBody::Command(limits));

@@ -53,6 +53,8 @@ pub struct World {
     pub faults_one_in: u64,
     /// All providers are at a limit, forever.
     pub is_dry: bool,
+    /// No provider can be reached, forever.
+    pub is_offline: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +95,7 @@ impl World {
             theme,
             faults_one_in,
             is_dry: false,
+            is_offline: false,
         }
     }
 

@@ -71,6 +71,7 @@ pub(super) fn read(
         caps,
         denied,
         reads,
+        agents_max: None,
     })
 }
 

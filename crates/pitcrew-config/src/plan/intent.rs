@@ -351,5 +351,6 @@ fn head(request: &IntentRequest, defaults: &PlanDefaults) -> PlanHead {
         caps: defaults.caps,
         denied: defaults.denied.clone(),
         reads: defaults.reads,
+        agents_max: None,
     }
 }

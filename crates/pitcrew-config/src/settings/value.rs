@@ -1,6 +1,6 @@
 //! The settings.
 
-use super::{ModelPrices, ModelSettings, SandboxSettings};
+use super::{ModelPrices, ModelSettings, NotifySettings, SandboxSettings};
 use crate::{
     backend::{self, BackendSettings, CostReporting},
     permissions::PermissionEntries,
@@ -34,6 +34,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "forward",
     "sandbox",
     "landing",
+    "notify",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +74,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// How landed work enters the history of the branch.
     pub history: History,
+    /// How the person is notified.
+    pub notify: NotifySettings,
 }
 
 impl Default for Settings {
@@ -96,6 +99,7 @@ impl Default for Settings {
             forward: Vec::new(),
             sandbox: SandboxSettings::default(),
             history: History::default(),
+            notify: NotifySettings::default(),
         }
     }
 }

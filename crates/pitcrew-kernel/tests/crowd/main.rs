@@ -29,6 +29,7 @@ fn plan() -> CreatePlan {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     let task = |index: usize| TaskSpec {
         key: format!("t{index}"),

@@ -47,6 +47,7 @@ pub fn plan_head() -> PlanHead {
         caps: Caps::NONE,
         denied: Vec::new(),
         reads: Reads::Guided,
+        agents_max: None,
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     ledger::{Ledger, QUIET},
     network::Internet,
     ports::{self, Port},
+    reached::Reached,
     visit::Door,
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -131,10 +132,10 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
         Listen::Socket(_) => None,
         Listen::Port { token } => Some(base64(format!("{USER}:{token}").as_bytes())),
     };
-    let ledger = Ledger::open(&spec.dir)?;
+    let (ledger, reached) = (Ledger::open(&spec.dir)?, Reached::open(&spec.dir)?);
     let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
     let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
-    let door = Door { credentials, allowed, ledger, upstream, network };
+    let door = Door { credentials, allowed, ledger, reached, upstream, network };
     let room = Arc::new(Semaphore::new(visits_max()));
     let house = Arc::new(House { door, room, ports_max: 2 * spec.forward.len() + 1 });
     let mut serving = JoinSet::new();

@@ -168,6 +168,7 @@ pub fn head(name: &str) -> PlanHead {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     }
 }
 

@@ -133,6 +133,7 @@ fn create_plan(number: u64) -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS_PER_PLAN).map(task).collect() },

@@ -171,6 +171,7 @@ fn journal() -> Journal {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     let (status, actor) = (PlanStatus::Draft, Actor::Person);
     journal.push(Event::PlanCreated { plan: PLAN, head, status, clean_base: false, actor });

@@ -49,6 +49,7 @@ pub fn diamond() -> Command {
         caps: pitcrew_model::Caps::NONE,
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks },
