@@ -1,9 +1,10 @@
-//! Classifies errors: the login, a limit of the provider, the model, or something else.
+//! Classifies errors: the login, a limit of the provider, the network, the model, or something else.
 //!
 //! Structured data counts first, then the rules of the backend. Agents often write about errors, so
 //! the text of a turn that ended well counts only if it starts as a rule says.
 
 mod facts;
+mod network;
 mod answer;
 mod words;
 mod log;
@@ -12,6 +13,7 @@ mod reset;
 pub(crate) use answer::of_answer;
 pub(crate) use facts::Facts;
 pub(crate) use log::of_log;
+pub(crate) use network::said;
 pub(crate) use words::of_words;
 
 use crate::profile::{ErrorKind, ErrorRule};
@@ -32,6 +34,8 @@ pub(crate) struct ErrorContext<'a> {
 fn cause(kind: ErrorKind, reset: Option<Reset>, text: &str, at: Timestamp) -> ErrorCause {
     match kind {
         ErrorKind::Auth => ErrorCause::Auth,
+        ErrorKind::Unreachable => ErrorCause::Unreachable,
+        ErrorKind::Model if network::is_meant(text) => ErrorCause::Unreachable,
         ErrorKind::Model => ErrorCause::Model,
         ErrorKind::Quota => {
             let reset = reset.or_else(|| reset_in(text, at));

@@ -5,6 +5,7 @@ use crate::{
     connection::{self, CaughtUp, Connection, catch_up},
     error::{OpenError, TurnError},
     events::QueuedRequest,
+    fault,
     frame::{Answer, number},
     offer::Setting,
     plain,
@@ -352,6 +353,9 @@ async fn answered(
         match connection.cause(&error) {
             ErrorCause::Auth => Failure::Auth { message },
             ErrorCause::Quota { until } => Failure::Quota { until, message },
+            cause @ ErrorCause::Unreachable => {
+                Failure::Unreachable { message: fault::said(cause, message) }
+            }
             ErrorCause::Model => Failure::Model { message },
             ErrorCause::Other => Failure::Protocol { message },
         }

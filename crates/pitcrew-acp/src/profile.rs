@@ -53,6 +53,8 @@ pub enum ErrorKind {
     Auth,
     /// A limit of the provider.
     Quota,
+    /// The provider cannot be reached.
+    Unreachable,
     /// The model failed.
     Model,
 }

@@ -103,17 +103,19 @@ impl Turn {
     pub fn stop(&self, answer: &Answer, known: &ErrorContext<'_>) -> StopReason {
         let stop = match answer {
             Ok(answer) => stop_reason(answer),
-            Err(error) => StopReason::Error {
-                cause: fault::of_answer(error, known),
-                message: error.to_string(),
-            },
+            Err(error) => {
+                let cause = fault::of_answer(error, known);
+                StopReason::Error { cause, message: fault::said(cause, error.to_string()) }
+            }
         };
         if self.is_cancelled {
             return if is_error(&stop) { StopReason::Cancelled } else { stop };
         }
         let said = || fault::of_words(&self.words, &self.marks, known);
         match (stop == StopReason::EndTurn).then(said).flatten() {
-            Some((cause, message)) => StopReason::Error { cause, message },
+            Some((cause, message)) => {
+                StopReason::Error { cause, message: fault::said(cause, message) }
+            }
             None => stop,
         }
     }

@@ -2,6 +2,7 @@
 
 use pitcrew_model::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of everything in this crate. Raised by any change that an older client or
 /// orchestrator would misread; additions do not raise it.
@@ -20,6 +21,9 @@ pub struct Health {
     /// The sandbox tier of agents.
     pub tier: Tier,
     pub workers_live_count: u64,
+    /// The variables with settings that it was started with, each with a digest of its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<BTreeMap<String, String>>,
 }
 
 /// The sandbox tiers.

@@ -73,6 +73,7 @@ fn health_v1() {
             started_at: Timestamp(1_000),
             tier: Tier::T1,
             workers_live_count: 2,
+            environment: None,
         },
         &expect![[
             r#"{"api_version":1,"version":"0.1.0","pid":4711,"workspace":"/homes/me/repo","started_at":1000,"tier":"t1","workers_live_count":2}"#

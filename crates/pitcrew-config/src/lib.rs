@@ -39,7 +39,8 @@ pub use plan::{
 pub use replace::{replace_file, replace_private_file};
 pub use settings::{
     BackendText, ConfigErrors, Ignored, Layer, LayerPaths, LayerText, MODEL_KEYS, ModelPrices,
-    ModelSettings, Origin, Origins, PRICE_KEYS, ReadLayerError, SANDBOX_KEYS, SETTING_KEYS,
-    SandboxSettings, Settings, Sources, Trust, read_layers, read_user_layer,
+    ModelSettings, NOTIFY_KEYS, NotifyChannel, NotifyKind, NotifySettings, Origin, Origins,
+    PRICE_KEYS, ReadLayerError, SANDBOX_KEYS, SETTING_KEYS, SandboxSettings, Settings, Sources,
+    Trust, orchestrator_variables, read_layers, read_user_layer,
 };
 pub use suggest::help as suggestion;

@@ -12,14 +12,16 @@ mod prices;
 mod network;
 mod sandbox;
 mod landing;
+mod notify;
 mod scalars;
 mod load;
 mod origins;
 mod read;
 
 pub use layer::{BackendText, Layer, LayerText, Origin, Sources, Trust};
-pub use load::ConfigErrors;
+pub use load::{ConfigErrors, orchestrator_variables};
 pub use model::{MODEL_KEYS, ModelPrices, ModelSettings};
+pub use notify::{NOTIFY_KEYS, NotifyChannel, NotifyKind, NotifySettings};
 pub use origins::{Ignored, Origins};
 pub use prices::PRICE_KEYS;
 pub use read::{LayerPaths, ReadLayerError, read_layers, read_user_layer};

@@ -221,25 +221,25 @@ say = "x"
     check_error(
         &sources(vec![file("mine", text)], ""),
         &expect![[r#"
-        mine.toml:4:8: error: `says` is empty
-         4 | says = ""
-           |        ^^
-        help: an empty string would match every error
+            mine.toml:4:8: error: `says` is empty
+             4 | says = ""
+               |        ^^
+            help: an empty string would match every error
 
-        mine.toml:5:8: error: `kind` cannot be `money`
-         5 | kind = "money"
-           |        ^^^^^^^
-        help: possible values: auth, quota, model
+            mine.toml:5:8: error: `kind` cannot be `money`
+             5 | kind = "money"
+               |        ^^^^^^^
+            help: possible values: auth, quota, unreachable, model
 
-        mine.toml:6:1: error: an error of a backend needs `kind`
-         6 | [[errors]]
-           | ^^^^^^^^^^
-        help: write `says = "part of the message"` and `kind = "auth"`, `"quota"` or `"model"`
+            mine.toml:6:1: error: an error of a backend needs `kind`
+             6 | [[errors]]
+               | ^^^^^^^^^^
+            help: write `says = "part of the message"` and `kind = "auth"`, `"quota"`, `"unreachable"` or `"model"`
 
-        mine.toml:7:1: error: unknown key `say` in an error of a backend
-         7 | say = "x"
-           | ^^^
-        help: did you mean `says`?"#]],
+            mine.toml:7:1: error: unknown key `say` in an error of a backend
+             7 | say = "x"
+               | ^^^
+            help: did you mean `says`?"#]],
     );
 }
 

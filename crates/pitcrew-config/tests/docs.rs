@@ -49,8 +49,8 @@ fn every_plan_in_the_reference_parses() {
 #[test]
 fn every_settings_file_in_the_reference_loads() {
     let blocks = blocks(&doc("configuration.md"), "toml");
-    let of = [Trust::Person, Trust::Person, Trust::Repository];
-    assert_eq!(blocks.len(), of.len(), "two of the user, one of a repository");
+    let of = [Trust::Person, Trust::Person, Trust::Person, Trust::Repository];
+    assert_eq!(blocks.len(), of.len(), "three of the user, one of a repository");
     for (trust, (line, text)) in of.into_iter().zip(blocks) {
         let layer = Some(LayerText { file: format!("configuration.md:{line}"), text, trust });
         let sources = match trust {

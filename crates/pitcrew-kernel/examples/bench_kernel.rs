@@ -174,6 +174,7 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(|it| task(it, width)).collect() },

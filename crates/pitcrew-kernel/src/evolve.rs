@@ -84,7 +84,10 @@ fn fold(state: &mut State, entry: &Entry) {
             attempt::ended(state, *attempt, *outcome, failure.as_ref());
             quota::attempt_ended(state, *attempt, failure.as_ref(), at);
         }
-        Event::BackendHeld { backend, until, .. } => quota::held(state, backend, *until, at),
+        Event::BackendHeld { backend, until, reason, cause } => {
+            quota::held(state, backend, *until, (*cause, reason), at);
+        }
+        Event::BackendProbed { backend, task } => quota::probed(state, backend, *task, at),
         Event::BackendReleased { backend, .. } => quota::released(state, backend),
         Event::WorkerMoved { worker, from, to, .. } => {
             worker::moved(state, *worker, *from, *to, at);
@@ -97,7 +100,10 @@ fn fold(state: &mut State, entry: &Entry) {
         Event::AgentExited { worker, .. } => worker::gone(state, *worker),
         Event::AgentReattached { worker, away_ms } => worker::reattached(state, *worker, *away_ms),
         Event::CallTaken { worker, nonce } => worker::call_taken(state, *worker, nonce),
-        Event::UsageNoted { worker, usage } => budget::noted(state, *worker, *usage),
+        Event::UsageNoted { worker, usage } => {
+            budget::noted(state, *worker, *usage);
+            quota::answered(state, *worker, *usage);
+        }
         Event::BudgetWarned(spending) => budget::warned(state, spending),
         Event::CompletionClaimed { attempt, claim, summary } => {
             attempt::claimed(state, *attempt, *claim, summary);
@@ -109,8 +115,9 @@ fn fold(state: &mut State, entry: &Entry) {
             worker::request_opened(state, *request, *plan, *worker, kind);
             permission::stands(state, *request, at);
         }
-        Event::RequestMoved { request, from, to, text, .. } => {
+        Event::RequestMoved { request, from, to, text, actor } => {
             permission::leaves(state, *request);
+            permission::decided(state, *request, *to, *actor);
             worker::request_moved(state, *request, *from, *to, text.as_deref());
             permission::stands(state, *request, at);
             permission::tell_parent(state, *request);
@@ -224,6 +231,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }
+        | Event::BackendProbed { .. }
         | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::InterruptAsked { .. }
@@ -315,6 +323,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }
+        | Event::BackendProbed { .. }
         | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }

@@ -26,7 +26,7 @@ pub use react::{WorkerAccess, react, worker_access};
 pub use settle::{droppable, next_due, removable, settle};
 pub use state::{
     Asker, Attempt, BaseCheck, Budget, Deployer, Family, Mail, Mailbox, MessageState, OwnerAnswer,
-    OwnerAnswers, Plan, Process, Pull, Queries, Query, QueryStage, Quota, Request, Resumption,
-    SpawnLimits, Standalone, State, Task, Wait, Worker,
+    OwnerAnswers, Plan, Probe, Process, Pull, Queries, Query, QueryStage, Quota, Request,
+    Resumption, SpawnLimits, Standalone, State, Task, Wait, Worker,
 };
 pub use step::{Step, step};

@@ -8,7 +8,7 @@ mod zone;
 use self::quote::Tag;
 use crate::{
     State, react,
-    state::{Attempt, Plan, Task},
+    state::{Attempt, Plan, Task, Worker},
 };
 use alloc::{
     format,
@@ -16,8 +16,8 @@ use alloc::{
 };
 use core::fmt::Write;
 use pitcrew_model::{
-    Action, Backend, Effort, Failure, RepoPath, Rule, SubtaskName, TaskWork, TurnCause, WorkerId,
-    WorkspaceMode, limits, text,
+    Action, Backend, Effort, Failure, RepoPath, RequestKind, Rule, SubtaskName, TaskWork,
+    TurnCause, WorkerId, WorkspaceMode, limits, text,
 };
 
 pub fn build(state: &State, worker: WorkerId, cause: &TurnCause) -> String {
@@ -36,6 +36,11 @@ fn salt(state: &State, worker: WorkerId) -> String {
     let mut out = state.seq.to_string();
     out.extend(results::nonces(state, &state.workers[worker]));
     out
+}
+
+fn asks_a_person(state: &State, worker: &Worker) -> bool {
+    let kinds = worker.requests.iter().map(|it| &state.requests[*it].kind);
+    kinds.into_iter().any(|it| matches!(it, RequestKind::Question { .. }))
 }
 
 fn compose(state: &State, worker: WorkerId, cause: &TurnCause, tag: &Tag) -> String {
@@ -62,11 +67,18 @@ fn compose(state: &State, worker: WorkerId, cause: &TurnCause, tag: &Tag) -> Str
             "You were paused in the middle of your task.\nContinue where you stopped.\n".into()
         }
         TurnCause::QuotaOver => {
-            "The limit that stopped you is over.\nContinue your task where you stopped.\n".into()
+            "The provider that stopped you is available again.\nContinue your task where you stopped.\n".into()
         }
         TurnCause::Results => {
             "Your sub-tasks have ended.\nContinue your task where you stopped.\n".into()
         }
+        // It waits for a person: the end of this turn must not look like the end of its task.
+        TurnCause::Messages if asks_a_person(state, it) => format!(
+            "You have new messages.\n\
+             Your question is still open.\n\
+             If a message answers it, continue your task.\n\
+             Otherwise end your turn and wait for the answer.\n\n{how_to_finish}"
+        ),
         TurnCause::Messages => format!(
             "You have new messages.\nRead them, then continue your task.\n\n{how_to_finish}"
         ),

@@ -55,6 +55,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::RetryGranted { .. }
         | Event::AttemptEnded { .. }
         | Event::BackendHeld { .. }
+        | Event::BackendProbed { .. }
         | Event::BackendReleased { .. }
         | Event::WorkerMoved { .. }
         | Event::AgentExited { .. }

@@ -13,12 +13,12 @@ use crate::{
     State,
     decide::attempt_fails,
     message, sandbox,
-    state::{Attempt, Checkout, Plan, Process, Resumption, Task, Worker},
+    state::{Attempt, Checkout, Plan, Process, Quota, Resumption, Task, Worker},
 };
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
-    Actor, AwaitEnd, CommitId, Event, Failure, LandingStatus, PlanStatus, Reason, TaskId,
-    TaskStatus, Timestamp, WorkerStatus, limits,
+    Actor, AwaitEnd, CommitId, Event, Failure, HoldCause, LandingStatus, PlanId, PlanStatus,
+    Reason, TaskId, TaskStatus, Timestamp, WorkerStatus, limits,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -65,11 +65,12 @@ pub fn next_due(state: &State) -> Option<Timestamp> {
     let deadline = state.agenda.deadlines.first().map(|it| it.0);
     let snapshot = state.agenda.snapshots.first().map(|it| it.0);
     let expiry = state.agenda.expiries.first().map(|it| it.0);
-    let quota = state.quotas.values().filter_map(|it| it.until).min();
+    let quota = state.quotas.values().filter_map(Quota::due).min();
     let wait = subtask::next_due(state);
     // A worker without a slot is not woken by time alone.
     let free = state.agenda.slots_used < state.agents_max;
-    let wake = state.agenda.waking.first().filter(|_| free).map(|it| it.0);
+    let mut waking = state.agenda.waking.iter().filter(|it| free && state.worker_has_slot(it.1));
+    let wake = waking.next().map(|it| it.0);
     // The expiry of a message alone does not keep the orchestrator running.
     let lives = !state.agenda.live.is_empty();
     let stale = state.mail.expiries.first().filter(|_| lives).map(|it| it.0);
@@ -122,11 +123,34 @@ fn snapshot(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     (at <= now).then(|| vec![Event::SnapshotAsked { attempt }])
 }
 
-/// A provider limit has ended.
+/// A provider limit has ended, or it is time to try a provider that could not be reached: one task
+/// first, so that a crowd does not wait for timeouts together.
 fn release(state: &State, now: Timestamp) -> Option<Vec<Event>> {
     let is_over = |it: Timestamp| it <= now;
-    let over = state.quotas.iter().find(|it| it.1.until.is_some_and(is_over));
-    Some(vec![Event::BackendReleased { backend: over?.0.clone(), actor: ACTOR }])
+    let (backend, row) = state.quotas.iter().find(|it| it.1.due().is_some_and(is_over))?;
+    let probes = row.cause == HoldCause::Unreachable && row.probe.is_none();
+    let probe = probes.then(|| probing_task(state, backend)).flatten();
+    let backend = backend.clone();
+    Some(vec![match probe {
+        Some(task) => Event::BackendProbed { backend, task },
+        None => Event::BackendReleased { backend, actor: ACTOR },
+    }])
+}
+
+/// Returns the task that tries first, if others would try with it: one with an agent before one
+/// that has not started.
+fn probing_task(state: &State, backend: &str) -> Option<TaskId> {
+    let waits = |it: &&Task| {
+        it.spec.vendor() == Some(backend)
+            && state.plans[it.plan].status == PlanStatus::Active
+            && !state.is_over_budget(it)
+    };
+    let agents = state.live_workers().filter(|it| it.status == WorkerStatus::WaitingQuota);
+    let with_agent = agents.map(|it| &state.tasks[state.attempts[it.attempt].task]).filter(waits);
+    let queued = state.tasks.iter().filter(|it| it.status == TaskStatus::Queued).filter(waits);
+    let mut waiting = with_agent.chain(queued);
+    let first = waiting.next()?;
+    waiting.next().map(|_| first.id)
 }
 
 fn block(state: &State) -> Option<Vec<Event>> {
@@ -164,10 +188,11 @@ fn answer_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 
 /// Parked workers come before tasks that have not started.
 fn return_worker(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let worker = &state.workers[*state.agenda.returning.first()?];
     if state.agenda.slots_used >= state.agents_max {
         return None;
     }
+    let mut returning = state.agenda.returning.iter();
+    let worker = &state.workers[*returning.find(|it| state.worker_has_slot(**it))?];
     let (from, to) = (worker.status, WorkerStatus::Running);
     let moved = Event::WorkerMoved { worker: worker.id, from, to, reason: "a slot is free".into() };
     let mut events = vec![moved];
@@ -205,17 +230,20 @@ fn start(state: &State) -> Option<Vec<Event>> {
         return None;
     }
     // Its parent waits for it, or soon will.
-    if let Some(child) = agenda.children.first() {
+    let may_start = |it: &&TaskId| state.plan_has_slot(state.tasks[**it].plan);
+    if let Some(child) = agenda.children.iter().find(may_start) {
         return Some(open_attempt(state, *child));
     }
     let coming_count = u32::try_from(agenda.soon.len()).unwrap_or(u32::MAX);
     if agenda.slots_used.saturating_add(coming_count) >= state.agents_max {
         return None;
     }
-    let free = |(key, overlap): &(u32, pitcrew_model::Overlap)| {
+    let free = |key: &u32, overlap: &pitcrew_model::Overlap| {
         *overlap == pitcrew_model::Overlap::Allow || !agenda.regions.is_held(*key)
     };
-    let (task, _) = agenda.to_start.iter().find(|(_, group)| free(group))?;
+    let has_slot = |plan: &Option<PlanId>| plan.is_none_or(|it| state.plan_has_slot(it));
+    let mut heads = agenda.to_start.iter();
+    let (task, _) = heads.find(|(_, (key, overlap, plan))| free(key, overlap) && has_slot(plan))?;
     Some(open_attempt(state, *task))
 }
 

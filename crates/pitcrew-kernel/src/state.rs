@@ -26,10 +26,10 @@ use alloc::{
 };
 use pitcrew_model::{
     Access, Actor, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId,
-    History, KeptStates, Landing, LandingStatus, Matrix, MessageId, Outcome, PlanBase, PlanHead,
-    PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq, Sign,
-    TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, TurnCause, Usage, Work, WorkerId,
-    WorkerStatus, limits,
+    History, HoldCause, KeptStates, Landing, LandingStatus, Matrix, MessageId, Outcome, PlanBase,
+    PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq,
+    Sign, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, ToolUse, TurnCause, Usage,
+    Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,6 +169,8 @@ pub struct Task {
     pub failure: Option<Failure>,
     /// A number for the region; 0 for none. Equal numbers, equal regions.
     pub region_key: u32,
+    /// The tool uses that a person denied since its last retry.
+    pub denied: Vec<RequestId>,
     pub depends_on: Vec<TaskId>,
     pub dependents: Vec<TaskId>,
     pub status: TaskStatus,
@@ -325,13 +327,32 @@ pub enum Process {
     Gone,
 }
 
-/// The provider limits of a backend.
+/// What holds a backend: a limit of its provider, or a provider that cannot be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// No worker of the backend starts or continues before.
     pub until: Option<Timestamp>,
+    pub cause: HoldCause,
+    pub reason: String,
+    /// The one task that may try meanwhile.
+    pub probe: Option<Probe>,
     /// The number of holds since its last successful turn.
     pub holds_count: u32,
+}
+
+impl Quota {
+    /// Returns when it must be decided again.
+    pub fn due(&self) -> Option<Timestamp> {
+        Some(self.probe.map_or(self.until?, |it| it.until))
+    }
+}
+
+/// A task that tries whether a provider can be reached again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    pub task: TaskId,
+    /// The others wait no longer.
+    pub until: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -421,13 +442,24 @@ impl State {
         attempt.snapshot.is_none() && attempt.snapshot_due.is_none()
     }
 
-    /// Returns the backend of the task while it is held by a provider limit.
+    /// Returns the backend of the task while it is held and the task does not probe it.
     pub fn held_vendor<'a>(&self, task: &'a Task) -> Option<&'a str> {
-        task.spec.vendor().filter(|it| self.held_until(it).is_some())
+        let vendor = task.spec.vendor()?;
+        let row = self.quotas.get(vendor).filter(|it| it.until.is_some())?;
+        let probes = row.probe.is_some_and(|it| it.task == task.id);
+        (!probes).then_some(vendor)
     }
 
     pub fn held_until(&self, backend: &str) -> Option<Timestamp> {
         self.quotas.get(backend)?.until
+    }
+
+    /// Returns whether a person denied this use of a tool since the task was last retried.
+    pub fn is_denied(&self, task: TaskId, tool: &ToolUse) -> bool {
+        let denied = self.tasks[task].denied.iter().map(|it| &self.requests[*it].kind);
+        denied
+            .into_iter()
+            .any(|it| matches!(it, RequestKind::ToolUse { tool: it, .. } if it == tool))
     }
 
     /// Returns whether we stopped it. The way its turn or its process ends is not its fault then.
@@ -460,11 +492,14 @@ impl Task {
         self.attempts.last().copied()
     }
 
-    /// Interruptions and provider limits do not count as attempts, up to a maximum that ends crash
+    /// Interruptions, provider limits and unreachable providers do not count as attempts, up to a maximum that ends crash
     /// loops.
     pub fn is_free(&self, failure: &Failure) -> bool {
-        matches!(failure, Failure::Interrupted | Failure::Quota { .. })
-            && self.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
+        let is_outside = matches!(
+            failure,
+            Failure::Interrupted | Failure::Quota { .. } | Failure::Unreachable { .. }
+        );
+        is_outside && self.interruptions_count < limits::INTERRUPTIONS_FREE_MAX
     }
 }
 

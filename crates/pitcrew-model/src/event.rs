@@ -2,8 +2,8 @@
 
 use crate::{
     Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
-    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, Hooks,
-    LandingStatus, Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
+    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, HoldCause,
+    Hooks, LandingStatus, Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
     PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind,
     RequestStatus, RuleSource, Sandbox, Seq, Sign, Spending, TaskId, TaskOutput, TaskSpec,
     TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
@@ -98,14 +98,21 @@ pub enum Event {
         outcome: Outcome,
         failure: Option<Failure>,
     },
-    /// The backend has reached a limit of its provider. None of its agents starts or continues
-    /// before `until`.
+    /// The backend has reached a limit of its provider, or cannot reach it. None of its agents
+    /// starts or continues before `until`.
     BackendHeld {
         backend: String,
         until: Timestamp,
         reason: String,
+        #[serde(default, skip_serializing_if = "HoldCause::is_limit")]
+        cause: HoldCause,
     },
-    /// The limit has ended, or a person retries before it does.
+    /// One task tries whether the provider can be reached again; the others still wait.
+    BackendProbed {
+        backend: String,
+        task: TaskId,
+    },
+    /// The limit has ended, the provider can be reached, or a person retries before that.
     BackendReleased {
         backend: String,
         actor: Actor,

@@ -31,6 +31,25 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Why no agent of a backend starts or continues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldCause {
+    /// A limit of the provider.
+    #[default]
+    Limit,
+    /// The provider cannot be reached.
+    Unreachable,
+}
+
+impl HoldCause {
+    /// Returns whether it is the only cause of journals from before causes were recorded.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(crate) fn is_limit(&self) -> bool {
+        *self == Self::Limit
+    }
+}
+
 /// Why an attempt did not succeed. `Display` is one line; `detail` is the output to show below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -73,12 +92,18 @@ pub enum Failure {
         until: Option<Timestamp>,
         message: String,
     },
-    /// A limit of the agent's provider that did not end in time. Only a person can fix this.
+    /// The agent's provider cannot be reached over the network.
+    Unreachable {
+        message: String,
+    },
+    /// What holds the backend did not end in time. Only a person can fix this.
     LimitStays {
         backend: String,
         waits_count: u32,
         waited_ms: u64,
         message: String,
+        #[serde(default, skip_serializing_if = "HoldCause::is_limit")]
+        cause: HoldCause,
     },
     /// The agent's model failed or refused to answer.
     Model {
@@ -90,6 +115,10 @@ pub enum Failure {
     NoCompletion,
     /// The agent reported that it failed.
     GaveUp {
+        summary: String,
+    },
+    /// The command of the task failed.
+    Command {
         summary: String,
     },
     Timeout {
@@ -240,9 +269,11 @@ impl Failure {
             | Self::AgentExited { .. }
             | Self::Protocol { .. }
             | Self::Quota { .. }
+            | Self::Unreachable { .. }
             | Self::Model { .. }
             | Self::NoCompletion
             | Self::GaveUp { .. }
+            | Self::Command { .. }
             | Self::Timeout { .. }
             | Self::Gate { .. }
             | Self::ExpectedFiles { .. }
@@ -271,11 +302,13 @@ impl Failure {
             | Self::Protocol { .. }
             | Self::Auth { .. }
             | Self::Quota { .. }
+            | Self::Unreachable { .. }
             | Self::LimitStays { .. }
             | Self::Model { .. }
             | Self::Budget(_)
             | Self::NoCompletion
             | Self::GaveUp { .. }
+            | Self::Command { .. }
             | Self::Gate { .. }
             | Self::ExpectedFiles { .. }
             | Self::Checks { .. }
@@ -315,11 +348,13 @@ impl Failure {
             | Self::Protocol { .. }
             | Self::Auth { .. }
             | Self::Quota { .. }
+            | Self::Unreachable { .. }
             | Self::LimitStays { .. }
             | Self::Model { .. }
             | Self::Budget(_)
             | Self::NoCompletion
             | Self::GaveUp { .. }
+            | Self::Command { .. }
             | Self::Timeout { .. }
             | Self::ExpectedFiles { .. }
             | Self::CheckPrograms { .. }
@@ -356,7 +391,18 @@ impl fmt::Display for Failure {
                 write!(f, "the agent is not logged in: {message}; log in, then `pitcrew retry`")
             }
             Self::Quota { message, .. } => write!(f, "provider limit: {message}"),
-            Self::LimitStays { backend, waits_count, waited_ms, message } => {
+            Self::LimitStays {
+                cause: HoldCause::Unreachable,
+                message,
+                waits_count,
+                waited_ms,
+                ..
+            } => {
+                let hours = waited_ms / (60 * 60 * 1_000);
+                write!(f, "{message}; tried {waits_count} times in {hours} hours; ")?;
+                f.write_str("check the network, then `pitcrew retry`")
+            }
+            Self::LimitStays { backend, waits_count, waited_ms, message, .. } => {
                 let hours = waited_ms / (60 * 60 * 1_000);
                 write!(f, "the limit of {backend} has not ended: {message}; ")?;
                 write!(f, "waited {waits_count} times in {hours} hours; retry with `pitcrew retry`")
@@ -365,6 +411,9 @@ impl fmt::Display for Failure {
             Self::Budget(spending) => write!(f, "{spending}, and the cap was not raised"),
             Self::NoCompletion => f.write_str("no completion: two turns ended without a report"),
             Self::GaveUp { summary } => write!(f, "the agent gave up: {}", text::cut(summary, 300)),
+            Self::Command { summary } => {
+                write!(f, "the command failed: {}", text::cut(summary, 300))
+            }
             Self::Timeout { after_ms } => write!(f, "timed out after {} s", after_ms / 1_000),
             Self::Gate { refusals, refusals_count } => gate(f, refusals, *refusals_count),
             Self::ExpectedFiles { missing } => {
@@ -379,7 +428,7 @@ impl fmt::Display for Failure {
             }
             Self::Interrupted => f.write_str("interrupted"),
             Self::Cancelled { by } => write!(f, "cancelled by {by}"),
-            Self::Sandbox { message } => f.write_str(message),
+            Self::Sandbox { message } | Self::Unreachable { message } => f.write_str(message),
             Self::DiskLow { path, free_bytes } => {
                 write!(f, "only {} MiB free at {path}", free_bytes / (1_024 * 1_024))
             }

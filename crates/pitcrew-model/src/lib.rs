@@ -43,7 +43,9 @@ pub use command::{Approval, Claim, Command, CreatePlan, Freshness, NoteKind, Ori
 pub use effect::{Backend, BuiltinOrder, CheckoutPlace, Effect, TurnCause};
 pub use egress::{EgressDecision, EgressOf};
 pub use event::{Entry, Event, Reason};
-pub use failure::{CheckFailure, Failure, MissingProgram, Outcome, Refusal, RefusalKind};
+pub use failure::{
+    CheckFailure, Failure, HoldCause, MissingProgram, Outcome, Refusal, RefusalKind,
+};
 pub use grant::{Grant, GrantScope, GrantTarget, is_grantable};
 pub use host::{Host, HostError, HostPattern, Hosts, PORTS_USUAL, Place, place_of_url};
 pub use id::{

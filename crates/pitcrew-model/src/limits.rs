@@ -23,6 +23,11 @@ pub const BACKOFF_MODEL_MS_MAX: u64 = 60 * 1_000;
 /// The first wait for a provider limit of unknown length. Doubled each time.
 pub const QUOTA_WAIT_MS_FIRST: u64 = 5 * 60 * 1_000;
 pub const QUOTA_WAIT_MS_MAX: u64 = 60 * 60 * 1_000;
+/// The wait for a provider that cannot be reached, which doubles.
+pub const UNREACHABLE_WAIT_MS_FIRST: u64 = 15 * 1_000;
+pub const UNREACHABLE_WAIT_MS_MAX: u64 = 5 * 60 * 1_000;
+/// How long one task alone tries whether its provider can be reached again.
+pub const PROBE_MS_MAX: u64 = 2 * 60 * 1_000;
 /// The shortest wait for a provider limit of known length. Doubled each time, up to
 /// `QUOTA_WAIT_MS_FIRST`.
 pub const QUOTA_TOLD_MS_MIN: u64 = 1_000;
@@ -190,6 +195,7 @@ const _: () = assert!(ATTEMPTS_PER_TASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(ATTEMPTS_PER_SUBTASK_DEFAULT <= ATTEMPTS_PER_TASK_MAX);
 const _: () = assert!(SUBTASKS_PARALLEL_MAX <= SUBTASKS_PER_WORKER_MAX);
 const _: () = assert!(QUOTA_WAIT_MS_FIRST <= QUOTA_WAIT_MS_MAX);
+const _: () = assert!(UNREACHABLE_WAIT_MS_FIRST <= UNREACHABLE_WAIT_MS_MAX);
 const _: () = assert!(QUOTA_TOLD_MS_MIN <= QUOTA_WAIT_MS_FIRST);
 const _: () = assert!(QUOTA_WAIT_MS_MAX <= QUOTA_TOLD_MS_MAX);
 const _: () = assert!(OUTPUT_TAIL_BYTES < PROMPT_BYTES_MAX && PROMPT_BYTES_MAX < FRAME_BYTES_MAX);

@@ -40,6 +40,9 @@ pub struct PlanHead {
     /// Uncommitted paths that are part of the base even if they look like secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<RepoPath>,
+    /// How many of its workers may have a slot at the same time; absent: as many as there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents_max: Option<u32>,
 }
 
 /// The settings that apply to every plan.

@@ -250,6 +250,8 @@ pub enum ErrorCause {
     Auth,
     /// A limit of the provider, with its end if known.
     Quota { until: Option<Timestamp> },
+    /// The provider cannot be reached.
+    Unreachable,
     /// The provider failed or refused to answer.
     Model,
     #[default]

@@ -53,7 +53,10 @@ pub use confine::{
     Obstacle, Roots, find_box, program_roots, roots, tool_variables, try_without_box,
 };
 pub use detached::{Detached, leave_session, spawn_detached};
-pub use egress::{EgressLine, EgressSpec, Listen, Upstream, WayOut, lead_out, ledger_path};
+pub use egress::{
+    EgressLine, EgressSpec, Listen, ReachedLine, Upstream, WayOut, lead_out, ledger_path,
+    reached_lines,
+};
 pub use enclose::{is_machine_root, is_root};
 pub use environment::agent_environment;
 pub use find::{FoundProgram, find_program};

@@ -228,6 +228,7 @@ fn create_plan(tasks_count: usize) -> Command {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..tasks_count).map(task).collect() },

@@ -108,7 +108,7 @@ fn part(event: &Event) -> String {
         | Event::QueryRouted { worker, .. }
         | Event::QueryEnded { worker, .. }
         | Event::QueryAnsweredLate { worker, .. } => format!("WorkerSession:{worker}"),
-        Event::EgressDecided(_) => "Orchestrator:network".into(),
+        Event::EgressDecided(_) | Event::BackendProbed { .. } => "Orchestrator:network".into(),
         Event::MessageQueued(_) | Event::MessageMoved { .. } => "Orchestrator:messages".into(),
         Event::SubtaskAdded { .. }
         | Event::StandaloneSpawned { .. }

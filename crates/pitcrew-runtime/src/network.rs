@@ -13,10 +13,11 @@ pub use tools::{Caches, Tools};
 
 use endpoints::{endpoints, is_local};
 use pitcrew_config::{BackendSettings, ModelSettings, Settings, user_environment};
-use pitcrew_model::HostPattern;
+use pitcrew_model::{Host, HostPattern, Place};
 use pitcrew_process::{Egress, Net, Policy, Upstream};
 use std::{
     collections::BTreeSet,
+    net::Ipv4Addr,
     panic::catch_unwind,
     path::Path,
     sync::{Arc, OnceLock},
@@ -76,6 +77,20 @@ impl Lookup {
 pub struct Needs<'a> {
     pub backend: Option<&'a BackendSettings>,
     pub model: Option<&'a ModelSettings>,
+}
+
+/// The hosts of a provider: those that its agent needs, and the endpoints in the user's settings.
+pub fn provider_hosts(needs: Needs<'_>) -> Vec<HostPattern> {
+    let listed = needs.backend.map(|it| it.egress_hosts.as_slice()).unwrap_or_default();
+    let listed = listed.iter().filter_map(|it| it.parse().ok());
+    let own = endpoints(needs).into_iter().map(|place| {
+        if is_local(&place.host) {
+            // The name by which a forwarded port is recorded.
+            return Place { host: Host::Address(Ipv4Addr::LOCALHOST.into()), ..place };
+        }
+        place
+    });
+    listed.chain(own.filter_map(|it| it.to_string().parse().ok())).collect()
 }
 
 impl Network {

@@ -12,6 +12,7 @@ use crate::{
     log::Log,
     merges::MergeWatch,
     network::Lookup,
+    notify::Notifier,
     parsers::Parsers,
     published::Published,
     redact::Redactor,
@@ -103,6 +104,7 @@ struct Engine {
     stop_drivers: oneshot::Sender<()>,
     clock: JoinHandle<()>,
     egress: JoinHandle<()>,
+    notifier: Option<JoinHandle<()>>,
 }
 
 /// Makes our copy of the user's git settings readable.
@@ -134,6 +136,7 @@ impl Orchestrator {
         end_left_behind(&owner);
         let log = Arc::new(Log::open(&setup.dirs.logs(), redactor(&setup))?);
         let reader = Mutex::new(journal.reader()?);
+        let news = notifier(&setup, &journal, &log)?;
         let mut views = Views::default();
         let mut reissue = Reissue::new(journal.open_effects()?);
         let mut last = Timestamp(0);
@@ -153,6 +156,7 @@ impl Orchestrator {
         let (due, due_changes) = watch::channel(None);
         let published = Arc::new(Published::new(views, writer.last()));
         let handle = Handle { inputs, published: published.clone() };
+        let notifier = news.map(|it| it.start(&handle));
         let base = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
         let policy = with_vault(base, &vault);
         log.line("Orchestrator", &format!("sandboxes programs in tier {}", policy.tier));
@@ -183,11 +187,10 @@ impl Orchestrator {
             Boot::new(writer.state(), last, &published.views().board, &reissue, first_orders);
         // Before the writer starts, because its events refer to what is registered here.
         reissue.send(|order| drop(orders.send(order)));
-        let (tell_first, first) = oneshot::channel();
+        let ((tell_first, first), (stop_drivers, stop)) = (oneshot::channel(), oneshot::channel());
 
         let writer_loop = WriterLoop { inputs: inbox, published, orders, due, log: log.clone() };
         let writer_ended = spawn_writer(writer_loop, writer, first)?;
-        let (stop_drivers, stop) = oneshot::channel();
         let drivers = tokio::spawn(async move {
             // Completes even during a stop, because only agents that were found can be ended.
             boot.run(tell_first, &drivers.agents, &log).await;
@@ -195,7 +198,7 @@ impl Orchestrator {
         });
         let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));
         let egress = tokio::spawn(watch_egress(handle.clone(), setup.dirs.clone()));
-        let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress };
+        let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress, notifier };
         let engine = Mutex::new(Some(engine));
         let (looks, merges) = (Cancel::default(), MergeWatch::default());
         let dirs = setup.dirs;
@@ -222,6 +225,7 @@ impl Orchestrator {
         let Some(mut engine) = self.take_engine() else { return };
         engine.clock.abort();
         engine.egress.abort();
+        engine.notifier.iter().for_each(JoinHandle::abort);
         self.looks.cancel();
         // The writer first: a cancelled effect must not be recorded as a result.
         let written = async {
@@ -247,9 +251,29 @@ impl Drop for Orchestrator {
         if let Some(engine) = self.take_engine() {
             engine.clock.abort();
             engine.egress.abort();
+            engine.notifier.iter().for_each(JoinHandle::abort);
             engine.drivers.abort();
         }
     }
+}
+
+/// The observer that notifies the person, if a channel is set up.
+fn notifier(
+    setup: &Setup,
+    journal: &SqliteJournal,
+    log: &Arc<Log>,
+) -> Result<Option<Notifier>, ReadError> {
+    if !Notifier::is_needed(&setup.settings.notify) {
+        return Ok(None);
+    }
+    let name = setup.repository.root().file_name().unwrap_or_default();
+    Ok(Some(Notifier {
+        reader: journal.reader()?,
+        settings: setup.settings.notify.clone(),
+        workspace: name.to_string_lossy().into_owned(),
+        redactor: redactor(setup),
+        log: log.clone(),
+    }))
 }
 
 /// A panic of the writer ends the process: only a replay restores a valid state.
@@ -280,7 +304,10 @@ fn redactor(setup: &Setup) -> Redactor {
     };
     let backends = setup.settings.backends.values().flat_map(|it| it.env.clone());
     let key = setup.settings.model.as_ref().and_then(key_in_file).unwrap_or_default();
-    let tokens = [setup.tokens.person(), key.as_str()];
+    // The path of a webhook is its key.
+    let webhook = setup.settings.notify.webhook.as_deref().unwrap_or_default();
+    let webhook = webhook.splitn(4, '/').nth(3).unwrap_or_default();
+    let tokens = [setup.tokens.person(), key.as_str(), webhook];
     Redactor::new(std::env::vars_os().filter_map(text).chain(backends), &tokens)
 }
 

@@ -45,6 +45,7 @@ faults!(
     SaidTwice = "words of agents said twice",
     TurnFailed = "turns that ended with an error",
     QuotaMet = "limits of providers that were met",
+    Unreachable = "providers that could not be reached",
     LimitGivenUp = "limits of providers that were given up",
     LoginMissing = "agents that were not logged in",
     ModelFailed = "models that failed",

@@ -9,13 +9,16 @@ mod queries;
 
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{BaseCheck, Process, State, Worker, next_due};
-use pitcrew_model::{PlanStatus, RequestKind, RequestStatus, TaskStatus, WorkerStatus};
+use pitcrew_model::{
+    PlanId, PlanStatus, RequestKind, RequestStatus, TaskStatus, WorkerStatus, limits as bounds,
+};
 
 pub fn slots_used(state: &State) -> u32 {
-    let takes = |it: &&Worker| {
-        matches!(it.status, WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running)
-    };
-    count(state.workers.iter().filter(takes))
+    count(state.workers.iter().filter(|it| takes_slot(it)))
+}
+
+fn takes_slot(it: &Worker) -> bool {
+    matches!(it.status, WorkerStatus::Created | WorkerStatus::Starting | WorkerStatus::Running)
 }
 
 pub fn processes(state: &State) -> u32 {
@@ -54,6 +57,17 @@ pub fn check(world: &World) {
     check_plans(world, state);
 }
 
+/// Whether another worker of the plan may have a slot.
+pub fn has_slot(state: &State, plan: PlanId) -> bool {
+    let max = state.plans[plan].head.agents_max;
+    slots_used(state) < state.agents_max && max.is_none_or(|it| slots_of(state, plan) < it)
+}
+
+fn slots_of(state: &State, plan: PlanId) -> u32 {
+    let is_of_plan = |it: &&Worker| state.plan_of(&state.attempts[it.attempt]).id == plan;
+    count(state.workers.iter().filter(|it| takes_slot(it)).filter(is_of_plan))
+}
+
 fn check_limits(world: &World, state: &State) {
     let ledger = &world.ledger;
     let limits = (state.agents_max, state.agents_live_max);
@@ -63,6 +77,12 @@ fn check_limits(world: &World, state: &State) {
     hold!(slots == counted, "slots are counted", "{slots}, not {counted}");
     let most = state.agents_max.max(world.slots_before);
     hold!(slots <= most, "no more workers run than may", "{slots} of {most}");
+    for plan in state.plans.iter() {
+        let (slots, counted) = (slots_of(state, plan.id), state.agenda.slots_of(plan.id));
+        hold!(slots == counted, "the slots of a plan are counted", "{slots}, not {counted}");
+        let within = plan.head.agents_max.is_none_or(|it| slots <= it);
+        hold!(within, "no plan uses more slots than it may", "{}: {slots}", plan.id);
+    }
     let (processes, counted) = (processes(state), state.agenda.processes_count);
     hold!(processes == counted, "processes are counted", "{processes}, not {counted}");
     let most = state.agents_live_max.max(world.processes_before);
@@ -76,6 +96,8 @@ fn check_quotas(world: &World, state: &State) {
     let held = world.ledger.held.iter().map(|it| (it.0, *it.1));
     hold!(known.eq(held), "the state knows which backends are held", "{:?}", state.quotas);
     for (backend, until) in &world.ledger.held {
+        let probe = world.ledger.probes.get(backend).map(|it| it.1.plus(bounds::PROBE_MS_MAX));
+        let until = &probe.unwrap_or(*until);
         let waits = *until > world.settled_at && next_due(state) <= Some(*until);
         hold!(waits, "what is due later is not forgotten", "{backend} until {until}");
     }

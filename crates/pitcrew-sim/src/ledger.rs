@@ -42,8 +42,10 @@ pub struct Ledger {
     pub queries: Queries,
     pub matrix: Matrix,
     pub grants: BTreeMap<GrantId, Grant>,
-    /// Backends that are held by a provider limit.
+    /// Backends that are held by a provider limit, or cannot reach their provider.
     pub held: BTreeMap<String, Timestamp>,
+    /// The one task of a held backend that tries.
+    pub probes: BTreeMap<String, (TaskId, Timestamp)>,
     /// The available sandbox, and the weakest tier that a person agreed to.
     pub sandbox: Option<Sandbox>,
     pub accepted_tier: Option<Tier>,
@@ -82,6 +84,7 @@ impl Default for Ledger {
             matrix: Matrix::builtin(),
             grants: BTreeMap::new(),
             held: BTreeMap::new(),
+            probes: BTreeMap::new(),
             sandbox: None,
             accepted_tier: None,
             open: BTreeMap::new(),
@@ -225,6 +228,7 @@ impl Ledger {
             Event::UsageNoted { worker, usage } => self.usage_noted(*worker, *usage),
             Event::BudgetWarned(spending) => self.budget_warned(spending),
             Event::BackendHeld { backend, until, .. } => self.backend_held(backend, *until),
+            Event::BackendProbed { backend, task } => self.backend_probed(backend, *task),
             Event::BackendReleased { backend, actor } => self.backend_released(backend, *actor),
             Event::WorkerMoved { worker, from, to, .. } => self.worker_moved(*worker, *from, *to),
             Event::AgentStartAsked { worker } => self.start_asked(*worker),
@@ -318,15 +322,26 @@ impl Ledger {
     }
 
     fn backend_held(&mut self, backend: &str, until: Timestamp) {
+        self.probes.remove(backend);
         let (at, before) = (self.at, self.held.insert(backend.into(), until));
         hold!(until > at, "a limit lasts", "{backend} until {until}, at {at}");
         let longer = before.is_none_or(|it| it < until || it <= at);
         hold!(longer, "a limit gets no shorter by itself", "{backend}: {before:?}, then {until}");
     }
 
+    fn backend_probed(&mut self, backend: &str, task: TaskId) {
+        let (at, until) = (self.at, self.held.get(backend));
+        let over = until.is_some_and(|it| *it <= at);
+        hold!(over, "a provider is tried after the wait", "{backend} until {until:?}, at {at}");
+        let before = self.probes.insert(backend.into(), (task, at));
+        hold!(before.is_none(), "one task tries at a time", "{backend}: {before:?}, then {task}");
+    }
+
     fn backend_released(&mut self, backend: &str, actor: Actor) {
         let (at, until) = (self.at, self.held.remove(backend));
-        let over = until.is_some_and(|it| it <= at || actor == Actor::Person);
+        // A probe waited for the end before it began. The clock may have gone back since.
+        let is_probed = self.probes.remove(backend).is_some();
+        let over = until.is_some_and(|it| it <= at || is_probed || actor == Actor::Person);
         hold!(over, "a limit is waited for", "{backend} until {until:?}, at {at}");
     }
 
@@ -343,7 +358,8 @@ impl Ledger {
     /// Returns whether the backend of the task is held.
     pub fn is_held(&self, task: TaskId) -> bool {
         let vendor = self.tasks[place(task.0)].vendor.as_ref();
-        vendor.is_some_and(|it| self.held.contains_key(it))
+        let probes = |it: &String| self.probes.get(it).is_some_and(|it| it.0 == task);
+        vendor.is_some_and(|it| self.held.contains_key(it) && !probes(it))
     }
 
     fn request_opened(

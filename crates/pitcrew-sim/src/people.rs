@@ -385,6 +385,7 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         denied: some_path(dice, "core/b/c"),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: dice.one_in(6).then(|| 1 + dice.small(3)),
     };
     CreatePlan {
         spec: PlanSpec { head, tasks: (0..count).map(|it| new_task(dice, it, count)).collect() },

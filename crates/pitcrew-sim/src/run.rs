@@ -120,6 +120,7 @@ fn set_limits(world: &mut World, seed: u64) {
     world.signs = dice.one_in(3);
     let (history, sign) = Default::default();
     let limits = Command::ApplySettings { agents_max, agents_live_max, history, sign };
+    world.is_offline = dice.one_in(16);
     world.say(Actor::Orchestrator, InputBody::Command(limits));
     let matrix = people::some_matrix(&mut dice);
     world.say(Actor::Orchestrator, InputBody::Command(Command::ApplyMatrix { matrix }));

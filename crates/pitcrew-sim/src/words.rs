@@ -33,9 +33,14 @@ impl World {
         let stays = self.theme != Theme::Anything && !dice.one_in(3);
         match dice.below(10) {
             0 => self.git.write(attempt),
-            _ if self.is_dry => {
-                let cause = ErrorCause::Quota { until: until(dice, self.now) };
-                self.counters.count(Fault::QuotaMet);
+            _ if self.is_dry || self.is_offline => {
+                let cause = if self.is_offline {
+                    self.counters.count(Fault::Unreachable);
+                    ErrorCause::Unreachable
+                } else {
+                    self.counters.count(Fault::QuotaMet);
+                    ErrorCause::Quota { until: until(dice, self.now) }
+                };
                 agent.end_turn_using(error(cause), Usage::NONE);
             }
             1 => self.tell_usage(worker, dice),

@@ -55,6 +55,8 @@ pub struct World {
     pub is_dry: bool,
     /// The commits of the repository are signed by a person.
     pub signs: bool,
+    /// No provider can be reached, forever.
+    pub is_offline: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +98,7 @@ impl World {
             faults_one_in,
             is_dry: false,
             signs: false,
+            is_offline: false,
         }
     }
 

@@ -39,6 +39,7 @@ mod symbols;
 mod backends;
 mod doctor;
 mod config;
+mod notify;
 mod completions;
 mod agent;
 mod mcp;
@@ -147,6 +148,7 @@ fn run(command: Commands, output: Output) -> CommandResult {
         Commands::Backends(args) => block_on(backends::run(args, output)),
         Commands::Doctor(args) => block_on(doctor::run(args, output)),
         Commands::Config(args) => config::run(args.command, output),
+        Commands::Notify(args) => block_on(notify::run(args.command, output)),
         Commands::Completions(args) => completions::run(&args, output),
         Commands::Agent { orders, script } => block_on(agent::run(orders, script)),
         Commands::Mcp(args) => block_on(mcp::run(args, output)),

@@ -82,6 +82,16 @@ impl Output {
         size(io::stdout()).0
     }
 
+    /// Rings the bell of the terminal. Returns whether there is one.
+    #[expect(clippy::unused_self, reason = "output goes through the value that knows the terminal")]
+    pub fn ring(self) -> bool {
+        let is_attended = io::stderr().is_terminal();
+        if is_attended {
+            write!(io::stderr().lock(), "\x07").ok();
+        }
+        is_attended
+    }
+
     /// Prints a note to standard error. A failed write is ignored.
     #[expect(clippy::unused_self, reason = "output goes through the value that knows the terminal")]
     pub fn note(self, text: &str) {

@@ -233,8 +233,13 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a limit costs an attempt" in "crates/pitcrew-kernel/src/state.rs":
         "a task whose agent could not be started for a limit fails after three of them";
-        "        matches!(failure, Failure::Interrupted | Failure::Quota { .. })\n" =>
-        "        matches!(failure, Failure::Interrupted)\n"
+        "            Failure::Interrupted | Failure::Quota { .. } | Failure::Unreachable { .. }\n" =>
+        "            Failure::Interrupted | Failure::Unreachable { .. }\n"
+
+    "the task that tries waits with the others" in "crates/pitcrew-kernel/src/state.rs":
+        "nothing of a backend starts while one of its tasks tries to reach the provider";
+        "let probes = row.probe.is_some_and(|it| it.task == task.id);" =>
+        "let probes = row.probe.is_none();"
 
     "a task starts over its cap" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "only workers are stopped by a cap, and the next attempt goes on using";
@@ -312,7 +317,8 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "a wait takes a minute longer" in "crates/pitcrew-kernel/src/settle/subtask.rs":
         "the time that was asked for is not the time that is waited";
-        "    if until > now || state" => "    if until.plus(60_000) > now || state"
+        "state.agenda.waits.iter().take_while(|it| it.0 <= now)" =>
+        "state.agenda.waits.iter().take_while(|it| it.0.plus(60_000) <= now)"
 
     "done while others work" in "crates/pitcrew-kernel/src/decide/complete_task.rs":
         "only a partial claim is held against what was handed out";

@@ -1,6 +1,6 @@
 //! Classifies errors in the agent's answers.
 
-use super::{ErrorContext, cause};
+use super::{ErrorContext, cause, network};
 use crate::{
     frame::RpcError,
     profile::{ErrorKind, ErrorRule},
@@ -27,6 +27,7 @@ pub(crate) fn of_answer(error: &RpcError, known: &ErrorContext<'_>) -> ErrorCaus
     let kind = kind.or_else(|| Some(known.rules.iter().find(applies)?.kind));
     match kind.or(known.is_logged_out.then_some(ErrorKind::Auth)) {
         Some(kind) => cause(kind, error.facts.reset, &error.message, known.at),
+        None if network::is_meant(&error.message) => ErrorCause::Unreachable,
         None => ErrorCause::Other,
     }
 }
@@ -118,6 +119,17 @@ mod tests {
             (json!({"code": -32603, "message": "Internal error"}), ErrorCause::Other),
         ] {
             assert_eq!(answered(&error, &[]), wanted, "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_of_the_network_need_no_rule() {
+        for error in [
+            json!({"code": -32603, "message": "Internal error: API Error: Connection error.", "data": {"errorKind": "unknown"}}),
+            json!({"code": -32603, "message": "no", "data": {"code": "ECONNREFUSED"}}),
+            json!({"code": -32603, "message": "no", "data": {"errorKind": "unreachable"}}),
+        ] {
+            assert_eq!(answered(&error, &[]), ErrorCause::Unreachable, "{error}");
         }
     }
 

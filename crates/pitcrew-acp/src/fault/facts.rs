@@ -69,6 +69,16 @@ fn kind_of_word(word: &str) -> Option<ErrorKind> {
         | "usage_limit_reached"
         | "quota_exhausted"
         | "resource_exhausted" => Some(ErrorKind::Quota),
+        "unreachable"
+        | "connection_error"
+        | "api_connection_error"
+        | "network_error"
+        | "econnrefused"
+        | "enotfound"
+        | "eai_again"
+        | "etimedout"
+        | "enetunreach"
+        | "ehostunreach" => Some(ErrorKind::Unreachable),
         "model"
         | "overloaded"
         | "overloaded_error"

@@ -11,6 +11,8 @@ const REASON_BYTES_MAX: usize = 500;
 pub(crate) enum Failure {
     /// Temporary: a retry may help.
     Passing { reason: String },
+    /// The service cannot be reached; a retry may help.
+    Unreachable { reason: String },
     /// A limit on requests, tokens or money was reached.
     Quota { reason: String, wait: Wait },
     /// The key is missing, wrong or lacks permission.
@@ -97,6 +99,7 @@ impl Failure {
     pub fn reason(&self) -> &str {
         match self {
             Self::Passing { reason }
+            | Self::Unreachable { reason }
             | Self::Quota { reason, .. }
             | Self::Auth { reason }
             | Self::Lasting { reason } => reason,

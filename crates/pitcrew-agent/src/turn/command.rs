@@ -52,10 +52,12 @@ pub(super) async fn run(
         session.reporter.done(&doing, &output);
         return Ok(output);
     }
-    session.reporter.failed(&doing, &output);
     if finished.cancelled {
+        // The client ended the turn, and its open calls with it: nothing failed.
+        session.reporter.so_far(&doing, &output);
         return Err(Stop::Cancelled);
     }
+    session.reporter.failed(&doing, &output);
     let failed = format!("`{}` {}", shown(command), ended(&finished));
     Err(Stop::Failed(summary(&failed, &output)))
 }

@@ -194,9 +194,9 @@ fn pause(failure: &Failure, tries_count: u32) -> Option<Duration> {
     let part = |of: Duration| of.saturating_mul(u32::try_from(chance).unwrap_or(0)) / 1_000;
     let backoff = BACKOFF_FIRST * 2_u32.pow(tries_count - 1);
     match failure {
-        Failure::Passing { .. } | Failure::Quota { wait: Wait::Unknown, .. } => {
-            Some(backoff / 2 + part(backoff))
-        }
+        Failure::Passing { .. }
+        | Failure::Unreachable { .. }
+        | Failure::Quota { wait: Wait::Unknown, .. } => Some(backoff / 2 + part(backoff)),
         Failure::Quota { wait: Wait::For(time), .. } if *time <= WAIT_MAX => {
             Some(*time + part(BACKOFF_FIRST / 2))
         }
@@ -209,6 +209,7 @@ fn no_answer(failure: Failure) -> Error {
         Failure::Passing { reason } | Failure::Lasting { reason } => {
             wire::no_answer("model", None, reason)
         }
+        Failure::Unreachable { reason } => wire::no_answer("unreachable", None, reason),
         Failure::Auth { reason } => {
             wire::no_answer("auth", None, format!("{reason}; check the model's key"))
         }

@@ -105,9 +105,9 @@ async fn an_unreachable_service_is_reported() {
     let end = stage.prompt("@say hello").await;
     assert!(matches!(end.stop, StopReason::Error { .. }), "{end:?}");
     let error = error(&stage);
-    assert_eq!(error["data"], json!({ "errorKind": "model" }));
+    assert_eq!(error["data"], json!({ "errorKind": "unreachable" }));
     let message = error["message"].as_str().expect("a message");
-    assert!(message.contains("cannot be reached"), "{message}");
+    assert!(message.contains("cannot reach 127.0.0.1"), "{message}");
     stage.stop().await;
 }
 

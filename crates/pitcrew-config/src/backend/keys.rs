@@ -83,5 +83,9 @@ pub(super) const COSTS: &[(&str, CostReporting)] = &[
     ("none", CostReporting::None),
 ];
 
-pub(super) const KINDS: &[(&str, ErrorKind)] =
-    &[("auth", ErrorKind::Auth), ("quota", ErrorKind::Quota), ("model", ErrorKind::Model)];
+pub(super) const KINDS: &[(&str, ErrorKind)] = &[
+    ("auth", ErrorKind::Auth),
+    ("quota", ErrorKind::Quota),
+    ("unreachable", ErrorKind::Unreachable),
+    ("model", ErrorKind::Model),
+];

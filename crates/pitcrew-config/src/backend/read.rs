@@ -127,7 +127,7 @@ impl<'s, 't, 'p, 'a> Keys<'s, 't, 'p, 'a> {
             let kind = section.choice("kind", KINDS, self.problems);
             for key in ERROR_KEYS.iter().filter(|it| section.lacks(it)) {
                 let message = format!("an error of a backend needs `{key}`");
-                let help = "write `says = \"part of the message\"` and `kind = \"auth\"`, `\"quota\"` or `\"model\"`";
+                let help = "write `says = \"part of the message\"` and `kind = \"auth\"`, `\"quota\"`, `\"unreachable\"` or `\"model\"`";
                 self.problems.error(&section.span, message, Some(help.into()));
             }
             let says = says?;

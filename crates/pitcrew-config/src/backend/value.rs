@@ -186,6 +186,8 @@ pub enum ErrorKind {
     Auth,
     /// A limit of the provider was reached.
     Quota,
+    /// The provider cannot be reached.
+    Unreachable,
     /// The model failed.
     Model,
 }

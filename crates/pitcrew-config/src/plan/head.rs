@@ -73,6 +73,7 @@ pub(super) fn read(
         denied,
         reads,
         include: include.unwrap_or_default(),
+        agents_max: None,
     })
 }
 

@@ -352,5 +352,6 @@ fn head(request: &IntentRequest, defaults: &PlanDefaults) -> PlanHead {
         denied: defaults.denied.clone(),
         reads: defaults.reads,
         include: Vec::new(),
+        agents_max: None,
     }
 }

@@ -5,6 +5,7 @@ use super::{
     landing::{self, LandingDraft},
     model::{self, ModelDraft},
     network::{self, NetworkDraft},
+    notify::{self, NotifyDraft},
     prices::{self, PricesDraft},
     sandbox::{self, SandboxDraft},
     scalars::{self, AGENTS_RANGE, QUERY_TOKENS_RANGE},
@@ -52,6 +53,7 @@ pub(super) struct Draft {
     pub network: NetworkDraft,
     pub sandbox: SandboxDraft,
     pub landing: LandingDraft,
+    pub notify: NotifyDraft,
 }
 
 const ALIASES: &[(&str, &str)] = &[
@@ -124,6 +126,7 @@ fn read_text(
         network: network::in_settings(&root, &reader, problems),
         sandbox: sandbox::in_settings(&root, &reader, source.trust, home, problems),
         landing: landing::in_settings(&root, &reader, problems),
+        notify: notify::in_settings(&root, &reader, home, problems),
         permissions: permissions::in_settings(
             &root,
             layer,

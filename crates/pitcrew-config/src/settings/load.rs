@@ -5,7 +5,7 @@ use super::{
     draft::{self, Draft, Found},
     landing,
     model::{self, ModelDraft, ModelSettings},
-    network,
+    network, notify,
     origins::{show_count, show_dollars},
     prices, sandbox, scalars,
 };
@@ -73,6 +73,25 @@ fn drafts(sources: &Sources) -> Vec<(Trust, Read)> {
     let backends = sources.backends.iter().map(|it| (Trust::Person, backends::in_file(it)));
     let files = backends.chain(files.into_iter().flatten());
     files.chain(texts.map(|it| (Trust::Person, it))).collect()
+}
+
+/// The settings that only the orchestrator uses. A command uses the others itself.
+const ORCHESTRATOR_KEYS: &[&str] = &[
+    "max_agents",
+    "max_live_agents",
+    "worktrees",
+    "lease",
+    "query_tokens",
+    "query_plan_tokens",
+    "query_deadline",
+    "model",
+    "sandbox",
+];
+
+/// The variables that an orchestrator reads when it starts.
+pub fn orchestrator_variables() -> Vec<String> {
+    let keys = ORCHESTRATOR_KEYS.iter().map(|it| format!("{PREFIX}{}", it.to_uppercase()));
+    keys.chain(model::variables()).chain(sandbox::variables()).collect()
 }
 
 fn environment(sources: &Sources, home: Option<&str>) -> Read {
@@ -188,6 +207,7 @@ impl Merge {
         network::merge(trust, draft.network, settings, origins);
         sandbox::merge(&mut settings.sandbox, trust, draft.sandbox, origins);
         landing::merge(settings, draft.landing, trust, origins);
+        notify::merge(&mut settings.notify, draft.notify, origins);
         let mut limit =
             |key: &str, value: &mut u64, found: Option<Found<u64>>, show: fn(u64) -> String| {
                 let Some(found) = found else { return };

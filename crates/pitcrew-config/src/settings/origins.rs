@@ -109,6 +109,7 @@ fn rows(settings: &Settings) -> Vec<(String, String)> {
     }
     rows.extend(settings.sandbox.shown());
     rows.extend(landing::shown(settings));
+    rows.extend(settings.notify.shown());
     rows
 }
 

@@ -1,6 +1,6 @@
 //! The settings.
 
-use super::{ModelPrices, ModelSettings, SandboxSettings};
+use super::{ModelPrices, ModelSettings, NotifySettings, SandboxSettings};
 use crate::{
     backend::{self, BackendSettings, CostReporting},
     permissions::PermissionEntries,
@@ -35,6 +35,7 @@ pub const SETTING_KEYS: &[&str] = &[
     "forward",
     "sandbox",
     "landing",
+    "notify",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub struct Settings {
     pub history: History,
     /// Who signs landed commits, if the git settings require signatures.
     pub sign: Sign,
+    /// How the person is notified.
+    pub notify: NotifySettings,
 }
 
 impl Default for Settings {
@@ -100,6 +103,7 @@ impl Default for Settings {
             sandbox: SandboxSettings::default(),
             history: History::default(),
             sign: Sign::default(),
+            notify: NotifySettings::default(),
         }
     }
 }

@@ -43,10 +43,10 @@ impl Vault {
             let Some(other) = theirs.get(change.path.as_slice()) else { continue };
             let is_new = [&change, other].iter().all(|it| it.mode_before == MODE_NONE);
             if let Some(path) = rules::judge_form(&change, &mut verdict) {
-                if zone.is_some_and(|it| !it.allows(path)) {
-                    outside.push(path.to_owned());
+                if zone.is_some_and(|it| !it.allows(&path)) {
+                    outside.push(path.into_owned());
                 } else if zone.is_some() || is_new {
-                    rules.judge_special(path, &mut verdict);
+                    rules.judge_special(&path, &mut verdict);
                 }
             }
             made.push(change);

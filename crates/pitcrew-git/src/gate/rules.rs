@@ -6,6 +6,7 @@ use super::{
 };
 use crate::changes::{Change, MODE_LINK, MODE_NONE, MODE_REPOSITORY};
 use pitcrew_model::{RefusalKind, Standing, Zone, text};
+use std::borrow::Cow;
 
 const MODES: [&str; 5] = [MODE_NONE, "100644", "100755", MODE_LINK, MODE_REPOSITORY];
 
@@ -18,10 +19,10 @@ pub(super) struct Rules<'a> {
 impl Rules<'_> {
     pub(super) fn judge_name(&self, change: &Change, verdict: &mut Verdict) {
         let Some(path) = judge_form(change, verdict) else { return };
-        match self.zone.standing(path) {
+        match self.zone.standing(&path) {
             Standing::Denied(_) => verdict.refuse(path, RefusalKind::Denied),
             Standing::Outside => verdict.refuse(path, RefusalKind::OutsideZone),
-            Standing::Own(_) | Standing::Shared(_) => self.judge_special(path, verdict),
+            Standing::Own(_) | Standing::Shared(_) => self.judge_special(&path, verdict),
         }
     }
 
@@ -35,10 +36,15 @@ impl Rules<'_> {
 }
 
 /// Refuses what no zone can allow. Returns the path if it can be judged further.
-pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Option<&'a str> {
+///
+/// A new name must be UTF-8. A file that already has another name may be changed: it is judged by
+/// its path with a replacement for each foreign byte, which no rule and no zone contains.
+pub(super) fn judge_form<'a>(change: &'a Change, verdict: &mut Verdict) -> Option<Cow<'a, str>> {
     let shown = change.path_text();
-    let path = std::str::from_utf8(&change.path).ok();
-    let Some(path) = path.filter(|it| !it.split('/').any(is_bad_part)) else {
+    let path = String::from_utf8_lossy(&change.path);
+    let is_new = change.mode_before == MODE_NONE;
+    let is_named = matches!(path, Cow::Borrowed(_)) || !is_new;
+    let Some(path) = Some(path).filter(|it| is_named && !it.split('/').any(is_bad_part)) else {
         verdict.refuse(shown, RefusalKind::BadName);
         return None;
     };

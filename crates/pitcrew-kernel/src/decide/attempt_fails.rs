@@ -11,7 +11,7 @@ use crate::{
 use alloc::{vec, vec::Vec};
 use pitcrew_model::{
     Actor, AttemptId, Event, Failure, PlanStatus, Reason, RefusalKind, RequestId, RequestKind,
-    RequestStatus, TaskId, TaskStatus, Timestamp, WorkerId, WorkerStatus, limits,
+    RequestStatus, TaskId, TaskStatus, TaskWork, Timestamp, WorkerId, WorkerStatus, limits,
 };
 
 pub fn decide(
@@ -27,12 +27,9 @@ pub fn decide(
     let mut events = vec![Event::AttemptEnded { attempt, outcome, failure: Some(failure.clone()) }];
     events.extend(end_worker(state, it, &failure));
     let task = &state.tasks[it.task];
-    let hold = if let Failure::Quota { until, message } = &failure {
-        quota::hold(state, at, task, &Limit { reset_at: *until, message, is_new: false })
-    } else {
-        None
-    };
-    events.extend(hold);
+    if let Some(limit) = Limit::of(&failure) {
+        events.extend(quota::hold(state, at, task, &limit));
+    }
     events.push(move_task(state, at, actor, it.task, failure.clone()));
     events.extend(fleet::fails_too(state, task, &failure));
     events
@@ -124,6 +121,10 @@ fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
     let stopped = state.is_stopped(&state.workers[attempt.worker]);
     if stopped && matches!(failure, Failure::AgentExited { .. }) {
         failure = Failure::Interrupted;
+    } else if let Failure::GaveUp { summary } = &failure
+        && matches!(state.tasks[attempt.task].spec.work, TaskWork::Command { .. })
+    {
+        failure = Failure::Command { summary: summary.clone() };
     } else if let Failure::Auth { message } = &mut failure {
         let backend = state.tasks[attempt.task].spec.vendor().unwrap_or_default();
         if !message.contains(backend) {

@@ -1,6 +1,6 @@
 //! A driver has finished an effect, or failed.
 
-use super::{attempt_fails, cancel, complete_task, turn_ended};
+use super::{attempt_fails, cancel, complete_task, quota, turn_ended};
 use crate::{
     State, message, removable, sandbox,
     state::{Attempt, BaseCheck, Checkout, Process, Task},
@@ -244,7 +244,8 @@ fn agent_ready(state: &State, now: Timestamp, worker: WorkerId) -> Vec<Event> {
         let reason = "the plan is paused".to_string();
         events.push(Event::WorkerMoved { worker, from, to, reason });
     } else if let Some(vendor) = state.held_vendor(task) {
-        events.push(turn_ended::waits_for_quota(worker, WorkerStatus::Running, vendor));
+        let why = quota::why_held(state, vendor);
+        events.push(turn_ended::waits_for_quota(worker, WorkerStatus::Running, why));
     } else if state.is_over_budget(task) {
         let (from, to) = (WorkerStatus::Running, WorkerStatus::WaitingPermission);
         let reason = "a cap is reached".to_string();

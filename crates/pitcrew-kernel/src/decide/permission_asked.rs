@@ -43,6 +43,8 @@ pub fn decide(
         // Between turns no agent waits for the answer, so no person is asked.
         Rule::AskUser if it.turn.is_none() => decided(None),
         Rule::AskUser if it.requests_count >= limits::REQUESTS_PER_WORKER_MAX => decided(None),
+        // A person has denied exactly this, in this attempt or an earlier one.
+        Rule::AskUser if state.is_denied(attempt.task, tool) => decided(choose(options, Allow::No)),
         Rule::AskUser => {
             let request = state.requests.next_id();
             let (plan, task) = (state.tasks[attempt.task].plan, Some(attempt.task));

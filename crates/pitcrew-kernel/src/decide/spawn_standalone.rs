@@ -114,6 +114,7 @@ fn head(subtasks: &[SubtaskSpec], rules: &HouseRules) -> PlanHead {
         shared: rules.shared.clone(),
         denied: rules.denied.clone(),
         reads: rules.reads,
+        agents_max: None,
         setup: Vec::new(),
         setup_inputs: Vec::new(),
         caps: rules.caps,

@@ -15,8 +15,8 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Actor, AttemptId, EffectId, ErrorCause, Event, Failure, Input, StopReason, Timestamp,
-    TurnCause, Usage, WorkerId, WorkerStatus,
+    Actor, AttemptId, EffectId, ErrorCause, Event, Failure, HoldCause, Input, StopReason,
+    Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
 
 const ACTOR: Actor = Actor::Orchestrator;
@@ -39,13 +39,13 @@ pub fn decide(
     let fails = |failure| attempt_fails::decide(state, input.at, ACTOR, attempt.id, failure);
     let goes_on = state.is_stopped(it) || state.has_question(it) || has_turn(it);
     if let StopReason::Error { cause, message } = stop {
-        if let ErrorCause::Quota { until } = cause {
-            let limit = Limit { reset_at: *until, message, is_new: it.is_answered(usage) };
-            if let Some(events) = quota_used_up(state, input, it, &limit) {
+        let failure = failure_of(*cause, message.clone());
+        if let Some(limit) = Limit::of(&failure) {
+            let limit = Limit { is_new: it.is_answered(usage), ..limit };
+            if let Some(events) = held_up(state, input, it, &limit) {
                 return events;
             }
         }
-        let failure = failure_of(*cause, message.clone());
         if !state.is_stopped(it) {
             return fails(failure);
         }
@@ -78,14 +78,9 @@ pub fn is_read(state: &State, effect: EffectId, worker: WorkerId, stop: &StopRea
     well && it.turn == Some(effect) && !it.status.has_ended()
 }
 
-/// A provider limit ended the turn: the worker keeps its session and waits, and so does its
-/// backend.
-fn quota_used_up(
-    state: &State,
-    input: &Input,
-    worker: &Worker,
-    limit: &Limit<'_>,
-) -> Option<Vec<Event>> {
+/// A provider limit ended the turn, or the provider cannot be reached: the worker keeps its session
+/// and waits, and so does its backend.
+fn held_up(state: &State, input: &Input, worker: &Worker, limit: &Limit<'_>) -> Option<Vec<Event>> {
     let task = &state.tasks[state.attempts[worker.attempt].task];
     let vendor = task.spec.vendor()?;
     let asks = state.has_question(worker) || has_turn(worker);
@@ -93,11 +88,16 @@ fn quota_used_up(
         return Some(attempt_fails::decide(state, input.at, ACTOR, worker.attempt, failure));
     }
     let mut events = attempt_fails::withdraw_tool_uses(state, worker.id);
-    events.extend(quota::hold(state, input.at, task, limit));
+    let hold = quota::hold(state, input.at, task, limit);
+    let why = match limit.cause {
+        HoldCause::Unreachable if hold.is_some() => limit.message.to_string(),
+        HoldCause::Unreachable | HoldCause::Limit => quota::why_held(state, vendor),
+    };
+    events.extend(hold);
     match worker.status {
         WorkerStatus::Running if asks => events.push(waits(state, worker)),
         WorkerStatus::Running | WorkerStatus::WaitingPermission if !asks => {
-            events.push(waits_for_quota(worker.id, worker.status, vendor));
+            events.push(waits_for_quota(worker.id, worker.status, why));
         }
         // It already waits for something else.
         WorkerStatus::Created
@@ -115,8 +115,7 @@ fn quota_used_up(
     Some(events)
 }
 
-pub fn waits_for_quota(worker: WorkerId, from: WorkerStatus, vendor: &str) -> Event {
-    let reason = alloc::format!("{vendor} has reached a provider limit");
+pub fn waits_for_quota(worker: WorkerId, from: WorkerStatus, reason: String) -> Event {
     Event::WorkerMoved { worker, from, to: WorkerStatus::WaitingQuota, reason }
 }
 
@@ -124,6 +123,7 @@ fn failure_of(cause: ErrorCause, message: String) -> Failure {
     match cause {
         ErrorCause::Auth => Failure::Auth { message },
         ErrorCause::Quota { until } => Failure::Quota { until, message },
+        ErrorCause::Unreachable => Failure::Unreachable { message },
         ErrorCause::Model => Failure::Model { message },
         ErrorCause::Other => Failure::Protocol { message },
     }
@@ -172,7 +172,8 @@ pub fn next_turn(state: &State, now: Timestamp, worker: &Worker) -> Vec<Event> {
         return vec![subtask::parked(worker)];
     }
     if let Some(vendor) = state.held_vendor(&state.tasks[attempt.task]) {
-        return vec![waits_for_quota(worker.id, worker.status, vendor)];
+        let why = quota::why_held(state, vendor);
+        return vec![waits_for_quota(worker.id, worker.status, why)];
     }
     let cause = if !family.unseen.is_empty() {
         TurnCause::Results

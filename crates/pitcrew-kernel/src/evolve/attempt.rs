@@ -72,7 +72,8 @@ pub fn opened(state: &mut State, opened: &Opened, number: u32, start: &CommitId,
         blocked_at: None,
     };
     state.workers.push(opened.worker, row);
-    state.agenda.slots_used += 1;
+    let plan = state.tasks[opened.task].plan;
+    state.agenda.take_slot(plan);
     state.agenda.processes_count += 1;
     state.refresh_task(opened.task);
 }

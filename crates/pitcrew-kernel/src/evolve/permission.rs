@@ -4,7 +4,7 @@ use super::subtask;
 use crate::State;
 use alloc::vec::Vec;
 use pitcrew_model::{
-    Grant, GrantId, GrantTarget, RequestId, RequestKind, RequestStatus, Timestamp, limits,
+    Actor, Grant, GrantId, GrantTarget, RequestId, RequestKind, RequestStatus, Timestamp, limits,
 };
 
 pub fn granted(state: &mut State, grant: &Grant) {
@@ -66,6 +66,18 @@ pub fn matrix_applied(state: &mut State) {
     for (request, since) in waiting {
         leaves(state, request);
         stands(state, request, since);
+    }
+}
+
+/// A denial by a person is final for the task, whichever attempt asks again.
+pub fn decided(state: &mut State, request: RequestId, to: RequestStatus, actor: Actor) {
+    let row = &state.requests[request];
+    let is_tool = matches!(row.kind, RequestKind::ToolUse { .. });
+    if let (Some(worker), RequestStatus::Denied, Actor::Person, true) =
+        (row.worker, to, actor, is_tool)
+    {
+        let task = state.attempts[state.workers[worker].attempt].task;
+        state.tasks.row(task).denied.push(request);
     }
 }
 

@@ -45,6 +45,7 @@ pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Tas
         pull: Pull::None,
         failure: None,
         region_key: 0,
+        denied: Vec::new(),
         depends_on: after.to_vec(),
         dependents: Vec::new(),
         status: TaskStatus::Pending,
@@ -176,6 +177,7 @@ pub fn retry_granted(state: &mut State, task: TaskId, freshness: Freshness) {
     row.attempts_granted = row.attempts_granted.max(row.attempts_spent) + 1;
     // The changes of the next attempt have not been pulled.
     row.pull = Pull::None;
+    row.denied.clear();
     (row.deployed, row.deployer) = (true, Deployer::Anybody);
     if freshness == Freshness::Fresh {
         row.fresh = true;

@@ -54,10 +54,11 @@ fn why_unanswered(state: &State, question: MessageId) -> String {
 
 /// Wakes a waiting worker for an urgent message.
 pub fn wake(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let (at, worker) = *state.agenda.waking.first()?;
-    if at > now || state.agenda.slots_used >= state.agents_max {
+    if state.agenda.slots_used >= state.agents_max {
         return None;
     }
+    let mut due = state.agenda.waking.iter().take_while(|it| it.0 <= now);
+    let (_, worker) = *due.find(|it| state.worker_has_slot(it.1))?;
     let (from, to) = (state.workers[worker].status, WorkerStatus::Running);
     let reason = "it has a message".into();
     let mut events = vec![Event::WorkerMoved { worker, from, to, reason }];

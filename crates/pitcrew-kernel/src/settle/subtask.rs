@@ -54,10 +54,11 @@ pub fn go_on(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 
 /// Ends a wait at its timeout with the results so far.
 pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
-    let (until, worker) = *state.agenda.waits.first()?;
-    if until > now || state.agenda.slots_used >= state.agents_max {
+    if state.agenda.slots_used >= state.agents_max {
         return None;
     }
+    let mut over = state.agenda.waits.iter().take_while(|it| it.0 <= now);
+    let (_, worker) = *over.find(|it| state.worker_has_slot(it.1))?;
     let worker = &state.workers[worker];
     let (from, to) = (worker.status, WorkerStatus::Running);
     let reason = "its wait timed out".into();
@@ -69,14 +70,16 @@ pub fn time_out(state: &State, now: Timestamp) -> Option<Vec<Event>> {
 /// Returns when the next wait times out. Without a free slot time alone changes nothing.
 pub fn next_due(state: &State) -> Option<Timestamp> {
     let has_slot = state.agenda.slots_used < state.agents_max;
-    state.agenda.waits.first().filter(|_| has_slot).map(|it| it.0)
+    let mut waits = state.agenda.waits.iter();
+    waits.find(|it| has_slot && state.worker_has_slot(it.1)).map(|it| it.0)
 }
 
 /// All live processes wait for sub-tasks that cannot start: one more may start, otherwise none
 /// would end.
 pub fn start_beyond(state: &State) -> Option<Vec<Event>> {
     let agenda = &state.agenda;
-    let child = *agenda.children.first()?;
+    let may_start = |it: &&TaskId| state.plan_has_slot(state.tasks[**it].plan);
+    let child = *agenda.children.iter().find(may_start)?;
     let has_slot = agenda.slots_used < state.agents_max;
     let is_parent = |it: &&Worker| {
         let attempt = &state.attempts[it.attempt];

@@ -76,13 +76,16 @@ pub struct Agenda {
     /// Workers whose processes may be alive.
     pub live: BTreeSet<WorkerId>,
     pub slots_used: u32,
+    /// The slots of each plan that has any.
+    slots_of_plans: BTreeMap<PlanId, u32>,
     /// Processes alive or about to be started.
     pub processes_count: u32,
     pub regions: Regions,
 }
 
-/// Tasks of the same region with the same overlap setting.
-type Group = (u32, Overlap);
+/// Tasks of the same region with the same overlap setting. Those of a plan with its own limit are
+/// apart, so that they do not stop the others.
+type Group = (u32, Overlap, Option<PlanId>);
 
 /// What a standing rule has to do with a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +107,25 @@ impl Agenda {
         set(&mut self.caps_to_ask, scope, it.asking == CapRequest::Due);
         set(&mut self.caps_to_withdraw, scope, it.asking == CapRequest::Needless);
         set(&mut self.over_caps, scope, it.over)
+    }
+
+    /// Returns how many workers of the plan have a slot.
+    pub fn slots_of(&self, plan: PlanId) -> u32 {
+        self.slots_of_plans.get(&plan).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn take_slot(&mut self, plan: PlanId) {
+        self.slots_used += 1;
+        *self.slots_of_plans.entry(plan).or_default() += 1;
+    }
+
+    fn free_slot(&mut self, plan: PlanId) {
+        self.slots_used -= 1;
+        let count = self.slots_of_plans.get_mut(&plan).expect("a freed slot was taken");
+        *count -= 1;
+        if *count == 0 {
+            self.slots_of_plans.remove(&plan);
+        }
     }
 
     pub fn has_unfinished(&self, plan: PlanId) -> bool {
@@ -235,7 +257,8 @@ impl State {
     /// A sub-task waits for a place among those of its parent, not for a region.
     fn due_start(&self, task: &super::Task, overlap: Overlap) -> Due {
         let Some(parent) = self.parent_of(task) else {
-            return Due::Start((task.region_key, overlap));
+            let limited = self.plans[task.plan].head.agents_max.map(|_| task.plan);
+            return Due::Start((task.region_key, overlap, limited));
         };
         let has_place = parent.family.active_count < self.spawn_limits().parallel_max;
         if has_place && parent.is_open() { Due::StartChild } else { Due::Nothing }
@@ -245,8 +268,20 @@ impl State {
         task.last_attempt().is_none_or(|it| self.attempts[it].put_away)
     }
 
+    /// Returns whether another worker of the plan may have a slot, if there is one.
+    pub fn plan_has_slot(&self, plan: PlanId) -> bool {
+        let max = self.plans[plan].head.agents_max;
+        max.is_none_or(|max| self.agenda.slots_of(plan) < max)
+    }
+
+    pub(crate) fn worker_has_slot(&self, worker: WorkerId) -> bool {
+        let attempt = &self.attempts[self.workers[worker].attempt];
+        self.plan_has_slot(self.tasks[attempt.task].plan)
+    }
+
     pub(crate) fn refresh_worker(&mut self, worker: WorkerId, before: &Worker) {
         let now = &self.workers[worker];
+        let plan = self.tasks[self.attempts[now.attempt].task].plan;
         let (returns, answers) = (self.can_return(now), self.can_be_answered(now));
         let (rests, asks) = (self.rests(now), self.asks_owner(now));
         let (waits, is_lost) = (self.does_wait(now), self.is_wait_lost(now));
@@ -255,8 +290,8 @@ impl State {
         let wakes_at = self.wakes_at(now);
         let agenda = &mut self.agenda;
         match (takes_slot(before.status), takes_slot(now.status)) {
-            (false, true) => agenda.slots_used += 1,
-            (true, false) => agenda.slots_used -= 1,
+            (false, true) => agenda.take_slot(plan),
+            (true, false) => agenda.free_slot(plan),
             (true, true) | (false, false) => {}
         }
         match (counts_as_process(before), counts_as_process(now)) {

@@ -30,6 +30,7 @@ fn plan() -> CreatePlan {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     let task = |index: usize| TaskSpec {
         key: format!("t{index}"),

@@ -10,6 +10,8 @@ mod approval;
 mod retries;
 mod quotas;
 mod quota_starts;
+mod unreachable;
+mod plan_slots;
 mod long_limits;
 mod backends;
 mod budgets;

@@ -351,3 +351,50 @@ fn a_changed_timeout_applies_to_open_requests() {
         "#]],
     );
 }
+
+/// A person who retries the task may decide again.
+#[test]
+fn a_denial_is_final_until_a_person_retries_the_task() {
+    check(
+        "
+            ~ plan demo | a attempts=2
+            ~ prepared plan-1
+            ~ start task-1
+            permit worker-1 read /etc/passwd
+            deny request-1
+            ~ answered worker-1
+            permit worker-1 read /etc/passwd
+            permit worker-1 read /etc/shadow
+            ~ deny request-2
+            ~ exited worker-1 1
+            ~ saved attempt-1
+            ~ tick +1s
+            ~ start task-1
+            permit worker-2 read /etc/passwd
+            ~ exited worker-2 1
+            ~ saved attempt-2
+            ~ retry task-1
+            ~ start task-1
+            permit worker-3 read /etc/passwd
+        ",
+        &expect![[r#"
+            > permit worker-1 read /etc/passwd
+              request-1: may it read /etc/passwd?
+              worker-1 running -> waiting_permission (it requests a permission)
+            > deny request-1
+              request-1 at_user -> denied
+              worker-1 waiting_permission -> running (a slot is free)
+              => answer worker-1, call read /etc/passwd: no
+            > permit worker-1 read /etc/passwd
+              => answer worker-1, call read /etc/passwd: no
+            > permit worker-1 read /etc/shadow
+              request-2: may it read /etc/shadow?
+              worker-1 running -> waiting_permission (it requests a permission)
+            > permit worker-2 read /etc/passwd
+              => answer worker-2, call read /etc/passwd: no
+            > permit worker-3 read /etc/passwd
+              request-3: may it read /etc/passwd?
+              worker-3 running -> waiting_permission (it requests a permission)
+        "#]],
+    );
+}

@@ -11,10 +11,10 @@ use crate::{
 use pitcrew_model::{
     Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
     EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
-    History, Hooks, LandingStatus, Matrix, Measure, Message, MessageContext, MessageKind,
-    MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason, RequestKind,
-    RequestStatus, RuleSource, Seq, Sign, Spending, TaskId, TaskSpec, TaskStatus, Tier, Timestamp,
-    TurnCause, Usage, WorkerStatus,
+    History, HoldCause, Hooks, LandingStatus, Matrix, Measure, Message, MessageContext,
+    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason,
+    RequestKind, RequestStatus, RuleSource, Seq, Sign, Spending, TaskId, TaskSpec, TaskStatus,
+    Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -98,6 +98,7 @@ fn plan_events() -> Vec<Event> {
         Event::AgentsMaxSet { count: 5 },
         created(plan_head()),
         created(PlanHead { base: None, ..plan_head() }),
+        created(PlanHead { agents_max: Some(2), ..plan_head() }),
         created(PlanHead { caps: caps(), ..plan_head() }),
         created(PlanHead { include: vec![path(".env")], ..plan_head() }),
         Event::PlanMoved {
@@ -284,8 +285,16 @@ fn worker_events() -> Vec<Event> {
             backend: "claude".into(),
             until: Timestamp(1_700_000_000_000),
             reason: "5 hours".into(),
+            cause: HoldCause::Limit,
         },
         Event::BackendReleased { backend: "claude".into(), actor: Actor::Person },
+        Event::BackendHeld {
+            backend: "claude".into(),
+            until: Timestamp(1_700_000_000_000),
+            reason: "cannot reach api.example.com".into(),
+            cause: HoldCause::Unreachable,
+        },
+        Event::BackendProbed { backend: "claude".into(), task: TASK },
     ]
 }
 
@@ -450,6 +459,7 @@ golden!(
         AttemptOpened,
         AttemptEnded,
         BackendHeld,
+        BackendProbed,
         BackendReleased,
         WorkerMoved,
         AgentStartAsked,

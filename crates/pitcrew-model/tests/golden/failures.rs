@@ -5,9 +5,23 @@ use crate::{
     values::{PLAN, TASK, strings},
 };
 use pitcrew_model::{
-    BudgetScope, CheckFailure, Failure, Measure, MissingProgram, Refusal, RefusalKind, Spending,
-    Timestamp,
+    BudgetScope, CheckFailure, Failure, HoldCause, Measure, MissingProgram, Refusal, RefusalKind,
+    Spending, Timestamp,
 };
+
+fn later_failures() -> Vec<Failure> {
+    vec![
+        Failure::Command { summary: "`make` exited with code 2".into() },
+        Failure::Unreachable { message: "cannot reach api.example.com".into() },
+        Failure::LimitStays {
+            backend: "claude".into(),
+            waits_count: 26,
+            waited_ms: 86_400_000,
+            message: "cannot reach api.example.com".into(),
+            cause: HoldCause::Unreachable,
+        },
+    ]
+}
 
 fn failures() -> Vec<Failure> {
     let message = || String::from("no space left");
@@ -70,6 +84,7 @@ fn failures() -> Vec<Failure> {
             waits_count: 26,
             waited_ms: 86_400_000,
             message: "usage limit reached".into(),
+            cause: HoldCause::Limit,
         },
         Failure::ModelMissing {
             agent: "claude".into(),
@@ -84,7 +99,7 @@ golden!(
     failures_are_stored_as_ever,
     Failure,
     "failure.ndjson",
-    failures(),
+    [failures(), later_failures()].concat(),
     [
         Checkout,
         Setup,
@@ -108,6 +123,8 @@ golden!(
         Model,
         Budget,
         LimitStays,
+        Command,
+        Unreachable,
         ModelMissing,
         Hook,
         CheckPrograms,

@@ -48,6 +48,7 @@ pub fn plan_head() -> PlanHead {
         denied: Vec::new(),
         reads: Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     }
 }
 

@@ -188,6 +188,7 @@ golden!(
             message: "5 hours".into(),
         },
         StopReason::Error { cause: ErrorCause::Quota { until: None }, message: "slowly".into() },
+        StopReason::Error { cause: ErrorCause::Unreachable, message: "cannot reach it".into() },
     ],
     [EndTurn, MaxTokens, MaxTurnRequests, Refusal, Cancelled, Error]
 );

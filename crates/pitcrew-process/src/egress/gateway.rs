@@ -4,6 +4,7 @@ use super::{
     decide::{Verdict, decide},
     ledger::{Key, Ledger},
     network::Network,
+    reached::Reached,
     request::{HEAD_BYTES_MAX, Request, RequestKind, head_end},
     spec::Allowed,
     tunnel::{Moved, pass, tunnel},
@@ -34,6 +35,7 @@ pub(super) struct Gateway<N> {
     pub(super) credentials: Option<String>,
     pub(super) allowed: Allowed,
     pub(super) ledger: Ledger,
+    pub(super) reached: Reached,
     pub(super) upstream: Upstream,
     pub(super) network: N,
 }
@@ -154,6 +156,7 @@ impl<N: Network> Gateway<N> {
                 None => self.dial(&addresses).await,
             },
         };
+        self.reached.dialled(place, opened.as_ref().err());
         opened.map(|it| (it, key)).map_err(|it| unreachable(&it))
     }
 

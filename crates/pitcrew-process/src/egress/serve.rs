@@ -6,6 +6,7 @@ use super::{
     ledger::{Ledger, QUIET},
     network::Internet,
     ports::{self, Port},
+    reached::Reached,
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::{fs, io, os::fd::AsFd, path::Path, process::ExitCode, sync::Arc, time::Duration};
@@ -131,10 +132,10 @@ async fn serve(spec: &EgressSpec) -> io::Result<()> {
         Listen::Socket(_) => None,
         Listen::Port { token } => Some(base64(format!("{USER}:{token}").as_bytes())),
     };
-    let ledger = Ledger::open(&spec.dir)?;
+    let (ledger, reached) = (Ledger::open(&spec.dir)?, Reached::open(&spec.dir)?);
     let (allowed, upstream) = (spec.allowed()?, spec.upstream.clone());
     let network = if upstream.is_none() { Internet::direct() } else { Internet::behind_proxy() };
-    let gateway = Gateway { credentials, allowed, ledger, upstream, network };
+    let gateway = Gateway { credentials, allowed, ledger, reached, upstream, network };
     let permits = Arc::new(Semaphore::new(connections_max()));
     let server = Arc::new(Server { gateway, permits, ports_max: 2 * spec.forward.len() + 1 });
     let mut serving = JoinSet::new();

@@ -5,6 +5,7 @@ mod ahead;
 mod http_tools;
 mod login;
 mod live;
+mod outage;
 mod profile;
 mod pump;
 mod reach;
@@ -113,6 +114,7 @@ impl Agents {
         path: &str,
     ) -> EffectResult {
         let live = self.find(worker).expect("a start is announced, and only its end takes it back");
+        live.provider.set(self.setup.provider_hosts(&wanted.backend)).ok();
         match self.open(&live, (effect, worker), wanted, Path::new(path)).await {
             Ok((session, events)) => {
                 fail::fail_point!("agent-started", |_| std::process::abort());
@@ -121,6 +123,7 @@ impl Agents {
                 EffectResult::AgentReady { worker, agent, session: id }
             }
             Err(failure) => {
+                let failure = self.explained(&live, failure);
                 self.forget(worker);
                 EffectResult::AttemptFailed { attempt, failure }
             }
@@ -260,12 +263,14 @@ impl Agents {
         };
         match ended {
             Ok(end) => {
+                let end = self.explained_end(&live, end);
                 self.report_needs(effect, worker, end.needs).await;
                 let (stop, usage, last_words) = (end.stop, end.usage, end.last_words);
                 EffectResult::TurnEnded { worker, stop, usage, last_words }
             }
             Err(error) => {
-                EffectResult::AttemptFailed { attempt: live.attempt, failure: error.failure() }
+                let failure = self.explained(&live, error.failure());
+                EffectResult::AttemptFailed { attempt: live.attempt, failure }
             }
         }
     }

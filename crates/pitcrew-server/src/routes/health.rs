@@ -3,6 +3,7 @@
 use crate::{auth::Person, serve::Doors};
 use axum::{Json, extract::State};
 use pitcrew_api::{API_VERSION, Health, ShuttingDown, Tier};
+use pitcrew_runtime::settings_environment;
 use std::sync::Arc;
 
 pub async fn health(_: Person, State(doors): State<Arc<Doors>>) -> Json<Health> {
@@ -15,6 +16,7 @@ pub async fn health(_: Person, State(doors): State<Arc<Doors>>) -> Json<Health> 
         started_at: doors.started_at,
         tier: Tier::T1,
         workers_live_count: workers as u64,
+        environment: Some(settings_environment()),
     })
 }
 

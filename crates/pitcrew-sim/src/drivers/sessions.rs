@@ -47,6 +47,7 @@ impl World {
                     0 => Failure::AgentMissing { program: text.clone(), message: text },
                     1 => Failure::Protocol { message: text },
                     2 if dice.one_in(2) => Failure::Auth { message: text },
+                    3 if dice.one_in(2) => Failure::Unreachable { message: text },
                     2 | 3 => Failure::Quota { until: until(dice, now), message: text },
                     _ => gone(),
                 },

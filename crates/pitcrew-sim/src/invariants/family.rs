@@ -1,6 +1,6 @@
 //! No sub-task outlives its parent, and no worker waits in a slot or for nothing.
 
-use super::{count, slots_used};
+use super::{count, has_slot};
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, Resumption, State, Task, Worker, next_due};
 use pitcrew_model::{AttemptId, PlanStatus, TaskStatus, WorkerStatus};
@@ -75,7 +75,7 @@ pub fn check(world: &World, worker: &Worker) {
     let going = wait.tasks.iter().any(|it| !state.tasks[*it].status.has_ended());
     let runs = worker.status == WorkerStatus::Running;
     hold!(!(runs && going), "who waits has no slot", "{}", worker.id);
-    let free = slots_used(state) < state.agents_max
+    let free = has_slot(state, state.plan_of(attempt).id)
         && state.plan_of(attempt).status == PlanStatus::Active
         && worker.status == WorkerStatus::WaitingSubtasks
         && !world.ledger.is_over(attempt.task);

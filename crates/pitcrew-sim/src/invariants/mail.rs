@@ -1,6 +1,6 @@
 //! No message is forgotten, and no worker waits for an answer that will not come.
 
-use super::slots_used;
+use super::has_slot;
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, State, Worker, next_due};
 use pitcrew_model::{MessageStatus, PlanStatus, WorkerId, WorkerStatus};
@@ -82,7 +82,7 @@ fn check_worker(world: &World, worker: &Worker) {
         && !world.ledger.is_over(attempt.task);
     let Some(mailbox) = state.mailbox(worker.id).filter(|_| idle && runs) else { return };
     let presses = mailbox.queued().map(|it| state.mail.posted[it].presses_at).min();
-    let Some(at) = presses.filter(|_| slots_used(state) < state.agents_max) else { return };
+    let Some(at) = presses.filter(|_| has_slot(state, state.plan_of(attempt).id)) else { return };
     hold!(at > now, "what presses wakes its reader", "{} at {now}", worker.id);
     hold!(next_due(state) <= Some(at), "what presses later is not forgotten", "{}", worker.id);
 }

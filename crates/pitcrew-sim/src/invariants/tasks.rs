@@ -1,6 +1,6 @@
 //! No task waits that could continue, and no attempt is forgotten.
 
-use super::{family, processes, slots_used};
+use super::{family, has_slot, processes, slots_used};
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Attempt, Process, State, Task, Worker, next_due};
 use pitcrew_model::{Overlap, PlanStatus, TaskStatus, overlap};
@@ -49,6 +49,7 @@ pub fn check(world: &World, task: &Task) {
             let free = !world.ledger.is_held(task.id)
                 && !world.ledger.is_over(task.id)
                 && slots_used(state) + coming < state.agents_max
+                && has_slot(state, task.plan)
                 && has_room(state, task)
                 && has_place;
             hold!(!free, "no ready task beside a free slot", "{}", task.id);

@@ -1,6 +1,6 @@
 //! No worker waits that could continue, and none exceeds its time.
 
-use super::slots_used;
+use super::has_slot;
 use crate::{broken::hold, world::World};
 use pitcrew_kernel::{Process, Resumption, Worker, next_due};
 use pitcrew_model::{PlanStatus, QueryVia, WorkerStatus};
@@ -43,7 +43,7 @@ pub fn check(world: &World, worker: &Worker) {
             hold!(wakes, "an answered worker continues", "{}", worker.id);
         }
         let plan = state.plan_of(attempt);
-        let free = slots_used(state) < state.agents_max && plan.status == PlanStatus::Active;
+        let free = has_slot(state, plan.id) && plan.status == PlanStatus::Active;
         // A worker that is done may finish.
         let stopped = attempt.claim.is_none() && world.ledger.is_over(attempt.task);
         let free = free && !stopped;

@@ -74,7 +74,10 @@ impl Ledger {
     /// Counts attempts against the grants. Our own interruptions are free.
     fn count_attempt(&mut self, task: TaskId, to: TaskStatus, failure: &Failure) {
         let row = self.task(task);
-        let not_its_fault = matches!(failure, Failure::Interrupted | Failure::Quota { .. });
+        let not_its_fault = matches!(
+            failure,
+            Failure::Interrupted | Failure::Quota { .. } | Failure::Unreachable { .. }
+        );
         let free = not_its_fault && row.interruptions < limits::INTERRUPTIONS_FREE_MAX;
         if free {
             row.interruptions += 1;

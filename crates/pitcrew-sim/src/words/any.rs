@@ -102,6 +102,7 @@ pub fn any_stop(dice: &mut Dice, now: Timestamp) -> StopReason {
         3 => error(ErrorCause::Other),
         4 | 5 => error(ErrorCause::Quota { until: until(dice, now) }),
         6 if dice.one_in(3) => error(ErrorCause::Auth),
+        6 if dice.one_in(2) => error(ErrorCause::Unreachable),
         6 => error(ErrorCause::Model),
         _ => StopReason::EndTurn,
     }
@@ -138,6 +139,7 @@ pub fn fault_of(stop: &StopReason) -> Fault {
     match stop {
         StopReason::Error { cause: ErrorCause::Auth, .. } => Fault::LoginMissing,
         StopReason::Error { cause: ErrorCause::Quota { .. }, .. } => Fault::QuotaMet,
+        StopReason::Error { cause: ErrorCause::Unreachable, .. } => Fault::Unreachable,
         StopReason::Error { cause: ErrorCause::Model, .. } => Fault::ModelFailed,
         StopReason::Error { cause: ErrorCause::Other, .. } => Fault::TurnFailed,
         StopReason::EndTurn

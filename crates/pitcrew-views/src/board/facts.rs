@@ -27,8 +27,8 @@ pub struct Board {
     pub(super) attempts: BTreeMap<AttemptId, Attempt>,
     pub(super) workers: BTreeMap<WorkerId, Worker>,
     pub(super) requests: BTreeMap<RequestId, RequestSource>,
-    /// Backends that are held by a provider limit, and until when.
-    pub(super) held: BTreeMap<String, Timestamp>,
+    /// Backends that are held by a provider limit or cannot reach their provider.
+    pub(super) held: BTreeMap<String, Hold>,
     /// The last turn of each worker, and its usage so far.
     pub(super) turns: BTreeMap<WorkerId, (EffectId, Usage)>,
     /// The current caps of tasks and plans.
@@ -58,6 +58,16 @@ impl Default for Board {
             live: BTreeMap::new(),
         }
     }
+}
+
+/// What holds a backend.
+#[derive(Clone, Debug)]
+pub(super) struct Hold {
+    pub until: Timestamp,
+    /// Why its provider cannot be reached; absent at a limit.
+    pub unreachable: Option<String>,
+    /// The task that tries meanwhile.
+    pub probe: Option<TaskId>,
 }
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{
     facts::{
-        Activity, Attempt, BaseCheck, Blocked, Board, LandingView, Plan, RefusedPlace,
+        Activity, Attempt, BaseCheck, Blocked, Board, Hold, LandingView, Plan, RefusedPlace,
         RequestSource, Step, Task, Worker,
     },
     queries::QueryTally,
@@ -10,8 +10,8 @@ use super::{
 use crate::{plain, timeline::denied};
 use pitcrew_model::{
     Actor, AttemptId, BudgetScope, Delegation, EffectId, EgressDecision, EgressOf, Entry, Event,
-    Failure, KeptStates, LandedAt, LandingStatus, Message, MessageKind, Outcome, Party, PlanHead,
-    PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
+    Failure, HoldCause, KeptStates, LandedAt, LandingStatus, Message, MessageKind, Outcome, Party,
+    PlanHead, PlanId, PlanStatus, Reason, RequestId, RequestKind, RequestStatus, TaskId, TaskSpec,
     TaskStatus, Timestamp, Usage, WorkerId, WorkerStatus,
 };
 
@@ -76,8 +76,15 @@ impl Board {
             Event::Abandoned { attempt, .. } => {
                 self.edit_attempt(*attempt, |it| it.abandoned = true);
             }
-            Event::BackendHeld { backend, until, .. } => {
-                self.held.insert(backend.clone(), *until);
+            Event::BackendHeld { backend, until, reason, cause } => {
+                let unreachable = (*cause == HoldCause::Unreachable).then(|| plain::line(reason));
+                let hold = Hold { until: *until, unreachable, probe: None };
+                self.held.insert(backend.clone(), hold);
+            }
+            Event::BackendProbed { backend, task } => {
+                if let Some(hold) = self.held.get_mut(backend) {
+                    hold.probe = Some(*task);
+                }
             }
             Event::BackendReleased { backend, .. } => drop(self.held.remove(backend)),
             Event::WorkerMoved { worker, to, reason, .. } => {

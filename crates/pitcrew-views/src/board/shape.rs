@@ -37,9 +37,12 @@ pub struct BoardView {
     pub regions: Vec<RegionView>,
     /// The open sessions of agents.
     pub sessions: Vec<SessionView>,
-    /// The backends that are held by a provider limit, and until when.
+    /// The backends that are held, and until when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub held: BTreeMap<String, Timestamp>,
+    /// Those of them that cannot reach their provider, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unreachable: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,7 +205,10 @@ impl TaskView {
     /// provider limit, because they do not count.
     pub fn attempts_allowed(&self) -> u64 {
         let is_free = |it: &&Attempt| {
-            matches!(it.failure, Some(Failure::Interrupted | Failure::Quota { .. }))
+            matches!(
+                it.failure,
+                Some(Failure::Interrupted | Failure::Quota { .. } | Failure::Unreachable { .. })
+            )
         };
         let free = self.attempts.iter().filter(is_free).count() as u64;
         u64::from(self.attempts_max).saturating_add(free).max(self.attempts.len() as u64)

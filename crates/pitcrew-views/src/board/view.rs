@@ -41,7 +41,12 @@ impl Board {
             workers: Vec::new(),
             regions: self.regions(),
             sessions: self.sessions(),
-            held: self.held.clone(),
+            held: self.held.iter().map(|(name, it)| (name.clone(), it.until)).collect(),
+            unreachable: self
+                .held
+                .iter()
+                .filter_map(|(name, it)| Some((name.clone(), it.unreachable.clone()?)))
+                .collect(),
         };
         for (id, plan) in self.plans.iter().filter(|(id, plan)| shown(**id, plan)) {
             view.plans.push(self.show_plan(*id, plan));
@@ -196,11 +201,16 @@ impl Board {
             | WorkerStatus::Failed
             | WorkerStatus::Killed => false,
         };
-        let taken = self.workers.values().filter(|it| takes_slot(it.status)).count();
+        let mut slots_of: BTreeMap<PlanId, u32> = BTreeMap::new();
+        let takers = self.workers.values().filter(|it| takes_slot(it.status));
+        for plan in takers.filter_map(|it| Some(self.tasks.get(&it.task)?.plan)) {
+            *slots_of.entry(plan).or_default() += 1;
+        }
         let open = self.tasks.iter().filter(|(_, it)| it.status.in_attempt());
         Moment {
             now,
-            slots_taken: u32::try_from(taken).unwrap_or(u32::MAX),
+            slots_taken: slots_of.values().sum(),
+            slots_of,
             in_attempt: open.map(|(id, _)| *id).collect(),
         }
     }
@@ -241,6 +251,7 @@ impl Board {
 pub(super) struct Moment {
     pub now: Timestamp,
     pub slots_taken: u32,
+    pub slots_of: BTreeMap<PlanId, u32>,
     pub in_attempt: Vec<TaskId>,
 }
 

@@ -71,13 +71,17 @@ impl Board {
         {
             return limit;
         }
-        if let Some(limit) = self.limit_of(task, moment) {
+        if let Some(limit) = self.limit_of(id, task, moment) {
             return limit;
         }
         if plan.is_some_and(|it| it.head.overlap == Overlap::Wait)
             && let Some(holder) = self.region_holder(task, moment)
         {
             return format!("waits for the region of {}", self.task_name(holder));
+        }
+        let of_plan = moment.slots_of.get(&task.plan).copied().unwrap_or(0);
+        if let Some(max) = plan.and_then(|it| it.head.agents_max).filter(|it| of_plan >= *it) {
+            return format!("waits for a slot of its plan: {of_plan} of {max} are taken");
         }
         if moment.slots_taken >= self.agents_max {
             let (taken, max) = (moment.slots_taken, self.agents_max);
@@ -97,11 +101,18 @@ impl Board {
         exclusive(&task.spec.region, shared).cloned().collect()
     }
 
-    /// Describes the provider limit of the task, if there is one.
-    fn limit_of(&self, task: &Task, moment: &Moment) -> Option<String> {
+    /// Describes what holds the backend of the task, if anything does.
+    fn limit_of(&self, id: TaskId, task: &Task, moment: &Moment) -> Option<String> {
         let backend = task.spec.vendor()?;
-        let until = self.held.get(backend)?;
-        let until = clock(*until, moment.now);
+        let hold = self.held.get(backend)?;
+        let until = clock(hold.until, moment.now);
+        if let Some(reason) = &hold.unreachable {
+            return match hold.probe {
+                Some(probe) if probe == id => None,
+                Some(probe) => Some(format!("{reason}; {} tries again", self.task_name(probe))),
+                None => Some(format!("{reason}; tries again at {until}")),
+            };
+        }
         Some(format!("waits for the limit of {} until {until}", plain::line(backend)))
     }
 
@@ -122,7 +133,7 @@ impl Board {
                 None => waits("an answer"),
             }),
             WorkerStatus::WaitingQuota => {
-                let limit = self.limit_of(task, moment);
+                let limit = self.limit_of(attempt.task, task, moment);
                 let cap = || self.cap_reached(attempt.task, task.plan);
                 Some(
                     limit.or_else(cap).unwrap_or_else(|| "waits for a slot to continue".to_owned()),

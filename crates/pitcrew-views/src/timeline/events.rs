@@ -42,8 +42,12 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
             format!("attempt {number} by {worker} from {}", start.short()),
         ),
         Event::BudgetWarned(spending) => by_us(about(spending.scope), format!("{spending}")),
-        Event::BackendHeld { backend, until, reason } => {
+        Event::BackendHeld { backend, until, reason, .. } => {
             by_us(About::Workspace, held(backend, *until, entry.at, reason))
+        }
+        Event::BackendProbed { backend, task } => {
+            let text = format!("tries whether {} can be reached", plain::line(backend));
+            by_us(About::Task(*task), text)
         }
         Event::BackendReleased { backend, actor } => {
             by(*actor, About::Workspace, format!("{} is available again", plain::line(backend)))

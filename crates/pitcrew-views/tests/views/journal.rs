@@ -170,6 +170,7 @@ pub fn head(name: &str) -> PlanHead {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     }
 }
 

@@ -142,6 +142,7 @@ fn create_plan(number: u64) -> Command {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     Command::CreatePlan(CreatePlan {
         spec: PlanSpec { head, tasks: (0..TASKS_PER_PLAN).map(task).collect() },

@@ -272,6 +272,9 @@ pub enum Commands {
     /// Show the effective settings
     #[command(after_help = "Examples:\n  pitcrew config show\n  pitcrew config show --origin")]
     Config(ConfigArgs),
+    /// Try the notifications that are set up
+    #[command(after_help = "Examples:\n  pitcrew notify test\n  pitcrew notify test --json")]
+    Notify(NotifyArgs),
     /// Generate shell completions or man pages
     #[command(
         after_help = "Examples:\n  pitcrew completions bash > ~/.local/share/bash-completion/completions/pitcrew\n  pitcrew completions zsh > \"${fpath[1]}/_pitcrew\"\n  pitcrew completions man --dir ~/.local/share/man/man1"

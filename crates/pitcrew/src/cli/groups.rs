@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Inspect",
         &["query", "symbols", "messages", "audit", "export", "backends", "doctor", "config"],
     ),
-    ("Integrate", &["serve", "service", "stop", "mcp", "tool", "completions"]),
+    ("Integrate", &["serve", "service", "stop", "notify", "mcp", "tool", "completions"]),
 ];
 
 /// Returns the command line for man pages, which have a layout of their own.

@@ -4,17 +4,19 @@ use super::{
     call::{CallError, call},
     read, token,
 };
-use crate::{exit::Exit, report::Report, workspace::Workspace};
+use crate::{exit::Exit, output::Output, report::Report, workspace::Workspace};
 use hyper::Method;
 use pitcrew_api::{Health, Token, paths};
 use pitcrew_config::WorkspaceDirs;
 use pitcrew_process::{Detached, spawn_detached};
+use pitcrew_runtime::settings_environment;
 use rustix::fs::FlockOperation;
 use std::{
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::Once,
     time::{Duration, Instant},
 };
 use tokio::time::sleep;
@@ -29,7 +31,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
     workspace.make_dirs()?;
     let token = token::read_or_create(&workspace.dirs)?;
-    if health(&workspace.dirs, &token).await?.is_some() {
+    if let Some(health) = health(&workspace.dirs, &token).await? {
+        note_ignored(&health);
         return Ok(token);
     }
     let _lock = lock(&workspace.dirs.runtime.join("start.lock")).await?;
@@ -42,6 +45,25 @@ pub async fn ensure(workspace: &Workspace) -> Result<Token, Report> {
         }
     }
     Ok(token)
+}
+
+/// Says once which variables have no effect because the orchestrator runs already.
+fn note_ignored(health: &Health) {
+    static SAID: Once = Once::new();
+    let Some(theirs) = &health.environment else { return };
+    let ours = settings_environment();
+    let ignored = ours.iter().filter(|it| theirs.get(it.0) != Some(it.1));
+    let names: Vec<&str> = ignored.map(|it| it.0.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    let (names, value) =
+        (names.join(", "), if names.len() > 1 { "other values" } else { "another value" });
+    SAID.call_once(|| {
+        Output::of_process().note(&format!(
+            "note: {names} has no effect: the orchestrator was started with {value}; run `pitcrew stop` first"
+        ));
+    });
 }
 
 /// The health of the orchestrator at the socket; `None` if there is none.

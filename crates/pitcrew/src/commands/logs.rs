@@ -12,8 +12,8 @@ use crate::{
     report::Report,
 };
 use pitcrew_api::{EventStreamLine, LogStreamLine, paths};
-use pitcrew_model::{AttemptId, Event, Outcome, PlanId, Seq, TaskId};
-use pitcrew_views::{TaskView, plain, words::stamp};
+use pitcrew_model::{AttemptId, Event, Failure, PlanId, Seq, TaskId};
+use pitcrew_views::{Attempt, TaskView, plain, words::stamp};
 use std::collections::BTreeMap;
 
 pub async fn run(args: LogsArgs, output: Output) -> CommandResult {
@@ -64,8 +64,13 @@ fn paged(args: &LogsArgs, output: Output) -> Paged {
     Paged::new(output, args.no_pager || args.follow || args.output.json)
 }
 
-fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, Outcome> {
-    task.attempts.iter().filter_map(|it| Some((it.id, it.outcome?))).collect()
+/// How each attempt ended. A pause or a restart is no failure.
+fn outcomes(task: &TaskView) -> BTreeMap<AttemptId, String> {
+    let word = |it: &Attempt| match (&it.failure, it.outcome?) {
+        (Some(Failure::Interrupted), _) => Some("interrupted".to_owned()),
+        (_, outcome) => Some(outcome.to_string()),
+    };
+    task.attempts.iter().filter_map(|it| Some((it.id, word(it)?))).collect()
 }
 
 /// Explains why a log is empty.

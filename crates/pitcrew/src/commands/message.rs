@@ -10,6 +10,7 @@ use crate::{
     report::Report,
 };
 use pitcrew_model::{Command, Party, Priority};
+use pitcrew_views::{Ask, OpenRequest};
 
 pub async fn run(args: MessageArgs, output: Output) -> CommandResult {
     if args.text.trim().is_empty() {
@@ -26,5 +27,23 @@ pub async fn run(args: MessageArgs, output: Output) -> CommandResult {
     let accepted = client.command(&command).await?;
     let id = accepted.created.messages.first().map(ToString::to_string).unwrap_or_default();
     let words = format!("{id} is queued for {to}; the agent reads it when its turn ends");
-    reply::accepted(output, args.output, &accepted, &words)
+    let exit = reply::accepted(output, args.output, &accepted, &words)?;
+    note_open_question(&client, to, output).await?;
+    Ok(exit)
+}
+
+/// A message is no answer: the agent goes on waiting.
+async fn note_open_question(client: &Client, to: Party, output: Output) -> Result<(), Report> {
+    let open = client.inbox().await?.open;
+    let is_reader = |it: &&OpenRequest| {
+        it.task.map(Party::Task) == Some(to) || it.worker.map(Party::Worker) == Some(to)
+    };
+    let mut questions = open.iter().filter(is_reader);
+    if let Some(it) = questions.find(|it| matches!(it.ask, Ask::Question { .. })) {
+        let id = it.id;
+        output.note(&format!(
+            "note: {id} is still open; answer it with `pitcrew answer {id} \"...\"`"
+        ));
+    }
+    Ok(())
 }

@@ -44,8 +44,8 @@ fn words(board: &BoardView, tasks: &[TaskId]) -> String {
     let (held, ended): (Vec<TaskId>, Vec<TaskId>) = tasks.iter().partition(|it| is_held(it));
     let held_words = match held[..] {
         [] => None,
-        [task] => Some(format!("{task} no longer waits for its provider limit")),
-        _ => Some(format!("{} no longer wait for their provider limit", joined(&held))),
+        [task] => Some(format!("{task} tries again now")),
+        _ => Some(format!("{} try again now", joined(&held))),
     };
     let ended_words = match ended[..] {
         [] => None,

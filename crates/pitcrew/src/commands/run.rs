@@ -37,6 +37,7 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
     print_default_agent(&spec, &default_agent, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
+    spec.head.agents_max = args.max_agents;
     let BaseReview { clean_base, uncommitted } =
         review_base(&args, &workspace, &settings, &spec, output)?;
     let mut person = Person::listen()?;
@@ -49,9 +50,6 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
         client = Client::of(workspace) => client?,
         _ = person.interrupt() => return Ok(Exit::Interrupted),
     };
-    if let Some(count) = args.max_agents {
-        client.command(&Command::SetAgentsMax { count }).await?;
-    }
     if let Some(tier) = args.accept_tier {
         client.command(&Command::AcceptTier { tier }).await?;
     }
@@ -178,8 +176,12 @@ fn limits(spec: &PlanSpec, board: &BoardView) -> Vec<String> {
     let wanted = |name: &str| spec.tasks.iter().any(|it| it.vendor() == Some(name));
     let limits = board.held.iter().filter(|it| wanted(it.0));
     let line = |(backend, until): (&String, &Timestamp)| {
+        let unreachable = board.unreachable.get(backend);
         let (backend, until) = (plain::line(backend), clock(*until, board.at));
-        format!("waiting for {backend} until {until}: its provider limit is reached")
+        match unreachable {
+            Some(reason) => format!("waiting for {backend} until {until}: {}", plain::line(reason)),
+            None => format!("waiting for {backend} until {until}: its provider limit is reached"),
+        }
     };
     limits.map(line).collect()
 }

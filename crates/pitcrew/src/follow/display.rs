@@ -12,7 +12,11 @@ use pitcrew_api::{
     EventLine, EventStreamLine,
     paths::{self, BoardQuery},
 };
-use pitcrew_model::{Command, GrantScope, PlanId, RequestId, Timestamp, Verdict};
+use pitcrew_config::{NotifyChannel, NotifyKind};
+use pitcrew_model::{
+    Command, Event, Failure, GrantScope, PlanId, PlanStatus, Reason, RequestId, TaskStatus,
+    Timestamp, Verdict,
+};
 use pitcrew_views::{Ask, BoardView, InboxView, OpenRequest, plain};
 use std::{collections::BTreeSet, time::Instant};
 
@@ -29,6 +33,10 @@ pub struct ProgressDisplay<'a> {
     current: Option<Asked>,
     /// Requests the person chose to decide later.
     deferred: BTreeSet<RequestId>,
+    /// What rings the bell of the terminal.
+    bells: BTreeSet<NotifyKind>,
+    /// Setup commands whose failure was shown: every task and attempt meets the same one.
+    failed_setups: BTreeSet<String>,
 }
 
 /// A question at the bottom of the screen, with the answer so far.
@@ -74,6 +82,8 @@ impl<'a> ProgressDisplay<'a> {
             snapshot: None,
             current: None,
             deferred: BTreeSet::new(),
+            bells: bells(client),
+            failed_setups: BTreeSet::new(),
         }
     }
 
@@ -229,9 +239,15 @@ impl<'a> ProgressDisplay<'a> {
     fn print_pending(&mut self) {
         let Some(snapshot) = &self.snapshot else { return };
         let (style, draws) = (self.output.err, self.output.can_redraw);
+        let is_asked = |id| snapshot.waiting.iter().any(|it| it.id == id);
+        let mut kinds = self.pending.iter().filter_map(|it| notify_kind(it, is_asked));
+        if kinds.any(|it| self.bells.contains(&it)) {
+            self.output.ring();
+        }
         let lines: Vec<String> = self
             .pending
             .drain(..)
+            .filter(|it| failed_setup(it).is_none_or(|it| self.failed_setups.insert(it)))
             .filter_map(|it| {
                 render::progress(&it, &snapshot.board, &snapshot.waiting, style, draws)
             })
@@ -296,4 +312,42 @@ fn decision(request: RequestId, line: &str, shown: Option<u32>) -> Command {
     let verdict = if is_yes(line) { Verdict::Approve } else { Verdict::Deny };
     let (reason, scope) = (None, GrantScope::Once);
     Command::DecideRequest { request, verdict, reason, scope, shown }
+}
+
+/// The kinds that ring the bell. Invalid settings were reported when the client started.
+fn bells(client: &Client) -> BTreeSet<NotifyKind> {
+    let Ok((settings, _)) = client.workspace.settings() else { return BTreeSet::new() };
+    let rings = |it: &NotifyKind| settings.notify.wants(*it, NotifyChannel::Bell);
+    NotifyKind::ALL.into_iter().filter(rings).collect()
+}
+
+/// The setup command that failed, if another attempt follows.
+fn failed_setup(line: &EventLine) -> Option<String> {
+    let event = &line.entry.known()?.event;
+    let Event::TaskMoved { to: TaskStatus::Pending, reason, .. } = event else { return None };
+    let Reason::Failure { failure: Failure::Setup { command, .. }, .. } = reason else {
+        return None;
+    };
+    Some(command.clone())
+}
+
+fn notify_kind(line: &EventLine, is_asked: impl Fn(RequestId) -> bool) -> Option<NotifyKind> {
+    let event = &line.entry.known()?.event;
+    if let Event::RequestOpened { request, .. } | Event::RequestMoved { request, .. } = event {
+        return is_asked(*request).then_some(NotifyKind::Waiting);
+    }
+    if let Event::PlanMoved { to, .. } = event {
+        return match to {
+            PlanStatus::Completed => Some(NotifyKind::Ended),
+            PlanStatus::Partial | PlanStatus::Failed => Some(NotifyKind::Failed),
+            PlanStatus::Draft
+            | PlanStatus::Clarifying
+            | PlanStatus::Decomposing
+            | PlanStatus::AwaitingApproval
+            | PlanStatus::Active
+            | PlanStatus::Paused
+            | PlanStatus::Cancelled => None,
+        };
+    }
+    None
 }

@@ -79,6 +79,7 @@ fn subject(event: &Event) -> Subject {
         Event::SettingsApplied { .. }
         | Event::AgentsMaxSet { .. }
         | Event::BackendHeld { .. }
+        | Event::BackendProbed { .. }
         | Event::BackendReleased { .. }
         | Event::MatrixApplied { .. }
         | Event::SandboxApplied { .. }

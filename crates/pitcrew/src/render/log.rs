@@ -5,7 +5,7 @@ use super::{
     words::{duration, plural},
 };
 use pitcrew_api::{LogFact, LogLine, LogSource};
-use pitcrew_model::{AttemptId, Outcome, Timestamp};
+use pitcrew_model::{AttemptId, Failure, Outcome, Timestamp};
 use pitcrew_views::{plain, words::stamp};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct LogText {
     style: Style,
     prompts: Prompts,
     /// The outcomes of attempts that had ended before the log was read.
-    outcomes: BTreeMap<AttemptId, Outcome>,
+    outcomes: BTreeMap<AttemptId, String>,
     /// When the current attempt started.
     started_at: Option<Timestamp>,
 }
@@ -42,7 +42,7 @@ enum Keep {
 }
 
 impl LogText {
-    pub fn new(style: Style, prompts: Prompts, outcomes: BTreeMap<AttemptId, Outcome>) -> Self {
+    pub fn new(style: Style, prompts: Prompts, outcomes: BTreeMap<AttemptId, String>) -> Self {
         Self { style, prompts, outcomes, started_at: None }
     }
 
@@ -90,8 +90,15 @@ impl LogText {
                 }
                 lines
             }
-            Some(LogFact::Ended { outcome, .. }) => {
-                let mut lines = bounded(&line.text, LINES_SHOWN_MAX, Keep::Beginning);
+            // Nothing failed: a pause or a restart stopped it.
+            Some(LogFact::Ended { failure: Some(Failure::Interrupted), .. }) => {
+                vec![self.style.yellow("interrupted: it starts over")]
+            }
+            Some(LogFact::Ended { outcome, failure }) => {
+                // The lines above show the command and its output.
+                let is_said = matches!(failure, Some(Failure::Setup { .. }));
+                let text = if is_said { "the setup" } else { &line.text };
+                let mut lines = bounded(text, LINES_SHOWN_MAX, Keep::Beginning);
                 let word = match outcome {
                     Outcome::Success => self.style.green("success"),
                     Outcome::Partial => self.style.yellow("partial"),

@@ -6,7 +6,7 @@ use super::{
 };
 use pitcrew_api::EventLine;
 use pitcrew_model::{
-    EffectResult, Event, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
+    EffectResult, Event, Failure, PlanBase, PlanStatus, Reason, RequestStatus, TaskId, TaskStatus,
     Timestamp, WorkerStatus, text,
 };
 use pitcrew_views::{Ask, Attempt, BoardView, OpenRequest, TaskView, plain, words::left_behind};
@@ -30,7 +30,8 @@ pub fn progress(
     let event = &line.entry.known()?.event;
     if let Event::TaskMoved { task, to, reason, .. } = event {
         let task = board.task(*task)?;
-        return task_moved(task, line.at, (*to, reason), style, drawn);
+        let is_paused = board.plan(task.plan).is_some_and(|it| it.status == PlanStatus::Paused);
+        return task_moved(task, line.at, (*to, reason), (style, drawn), is_paused);
     }
     if let Event::PlanMoved { plan, from, to, reason, .. } = event {
         let name = &board.plan(*plan)?.name;
@@ -76,8 +77,8 @@ fn task_moved(
     task: &TaskView,
     at: Timestamp,
     (to, reason): (TaskStatus, &Reason),
-    style: Style,
-    drawn: bool,
+    (style, drawn): (Style, bool),
+    is_paused: bool,
 ) -> Option<String> {
     let what = task.name();
     let words = plain::line(&reason.to_string());
@@ -87,6 +88,11 @@ fn task_moved(
             Some(progress_line(style, "Starting", Paint::Dim, &what, &place))
         }
         TaskStatus::Pending => match reason {
+            // A command that a pause stopped has not failed.
+            Reason::Failure { failure: Failure::Interrupted, .. } if is_paused => {
+                let next = "it starts over when the plan is resumed";
+                Some(progress_line(style, "Paused", Paint::Yellow, &what, next))
+            }
             Reason::Failure { failure, .. } => {
                 // Later attempts may have been opened, and may have ended, since the event.
                 let is_before = |it: &&Attempt| it.ended_at.is_some_and(|end| end <= at);

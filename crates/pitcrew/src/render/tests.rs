@@ -172,6 +172,7 @@ fn journal() -> Journal {
         denied: Vec::new(),
         reads: pitcrew_model::Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     let (status, actor) = (PlanStatus::Draft, Actor::Person);
     journal.push(Event::PlanCreated { plan: PLAN, head, status, clean_base: false, actor });

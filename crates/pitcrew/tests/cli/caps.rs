@@ -182,7 +182,7 @@ fn task_waits_for_a_provider_limit() {
     let sandbox = with_model(&server);
     let plan = PLAN
         .replace("@usage 3000 300\n@say that is all", "@fail 429 once reset=30m slow down")
-        .replace("@when only reminder", "@when limit that stopped you is over");
+        .replace("@when only reminder", "@when provider that stopped you is available");
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
     let waits = eventually("the task waits for the limit", || {
         let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
@@ -193,7 +193,7 @@ fn task_waits_for_a_provider_limit() {
         ["run", "--task", "wait too\n@complete so", "--agent", "builtin", "--yes", "--detach"];
     sandbox.pitcrew(&task).expect(0).notes("waiting for builtin until");
     let retried = sandbox.pitcrew(&["retry", "plan-1"]).expect(0);
-    retried.says("task-1 no longer waits for its provider limit");
+    retried.says("task-1 tries again now");
     await_task(&sandbox, "port", "completed");
 }
 
@@ -205,7 +205,7 @@ fn provider_limit_survives_the_orchestrator() {
     let sandbox = with_model(&server);
     let plan = PLAN
         .replace("@usage 3000 300\n@say that is all", "@fail 429 once reset=30m slow down")
-        .replace("@when only reminder", "@when limit that stopped you is over");
+        .replace("@when only reminder", "@when provider that stopped you is available");
     sandbox.pitcrew(&["run", &sandbox.plan(&plan), "--yes", "--detach"]).expect(0);
     let waiting_line = || {
         let status = sandbox.pitcrew(&["status", "plan-1"]).expect(0);
@@ -220,7 +220,7 @@ fn provider_limit_survives_the_orchestrator() {
     let board = sandbox.pitcrew(&["status", "--json"]).expect(0).json();
     assert_eq!(board["workers"][0]["status"], "waiting_quota", "{board}");
     assert_eq!(server.calls_count(), asked_count, "the model was called meanwhile");
-    sandbox.pitcrew(&["retry", "task-1"]).expect(0).says("no longer");
+    sandbox.pitcrew(&["retry", "task-1"]).expect(0).says("task-1 tries again now");
     await_task(&sandbox, "port", "completed");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     let attempts = board["tasks"][0]["attempts"].as_array().expect("attempts");

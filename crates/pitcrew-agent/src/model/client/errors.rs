@@ -27,7 +27,11 @@ pub(super) fn of_error(error: &Error, secret: &Secret) -> Failure {
         }
         Error::ChatResponse { body, .. } => Failure::of_event(body, secret),
         Error::WebStream { error, .. } => {
-            let reason = format!("the model service cannot be reached: {}", text::chain(&**error));
+            if let Some(host) = unreachable_host(&**error) {
+                let reason = format!("cannot reach {host}: {}", text::chain(&**error));
+                return Failure::Unreachable { reason: secret.hidden(&reason) };
+            }
+            let reason = format!("the model service broke off: {}", text::chain(&**error));
             Failure::Passing { reason: secret.hidden(&reason) }
         }
         Error::StreamParse { serde_error, .. } => {
@@ -36,4 +40,19 @@ pub(super) fn of_error(error: &Error, secret: &Secret) -> Failure {
         }
         other => Failure::Lasting { reason: secret.hidden(&other.to_string()) },
     }
+}
+
+/// The host of a connection that could not be opened.
+fn unreachable_host(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<reqwest::Error>()
+            && error.is_connect()
+        {
+            let host = error.url().and_then(|it| it.host_str());
+            return Some(host.unwrap_or("the model service").to_owned());
+        }
+        cause = error.source();
+    }
+    None
 }

@@ -23,6 +23,7 @@ pub fn parse(text: &str) -> CreatePlan {
         denied: Vec::new(),
         reads: Reads::Guided,
         include: Vec::new(),
+        agents_max: None,
     };
     let tasks = parts.filter(|it| !it.is_empty()).map(task).collect();
     let mut plan = CreatePlan {
@@ -44,6 +45,7 @@ pub fn parse(text: &str) -> CreatePlan {
             ("reads", _) => head.reads = Reads::Zone,
             ("setup", command) => head.setup.push(command.into()),
             ("ask", _) => plan.approval = Approval::Ask,
+            ("slots", count) => head.agents_max = Some(count.parse().expect("a number")),
             ("intent", _) => plan.origin = Origin::Intent,
             ("tokens" | "cost", _) => cap(&mut head.caps, word),
             ("clean", _) => plan.clean_base = true,

@@ -136,6 +136,9 @@ fn for_worker(
                 ("cancelled", _) => StopReason::Cancelled,
                 ("error", message) => error(ErrorCause::Other, message),
                 ("no-login", message) => error(ErrorCause::Auth, message),
+                ("unreachable", _) => {
+                    error(ErrorCause::Unreachable, "cannot reach api.example.com")
+                }
                 ("model-error", message) => error(ErrorCause::Model, message),
                 ("quota", until) => {
                     let until = until.parse().ok().map(Timestamp);
@@ -280,6 +283,7 @@ fn failure(words: &str) -> Failure {
         "setup" => Failure::Setup { command: what(), code: Some(1), output: String::new() },
         "protocol" => Failure::Protocol { message: what() },
         "git" => Failure::Git { message: what() },
+        "unreachable" => Failure::Unreachable { message: "cannot reach api.example.com".into() },
         "no-login" => Failure::Auth { message: what() },
         "quota" => {
             let until = what().parse().ok().map(Timestamp);

@@ -78,7 +78,8 @@ pub fn event(event: &Event) -> String {
             let failure = failure.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("{attempt} ended: {outcome}{}", because(&failure))
         }
-        Event::BackendHeld { backend, until, reason } => {
+        Event::BackendProbed { backend, task } => format!("{backend} is probed by {task}"),
+        Event::BackendHeld { backend, until, reason, .. } => {
             format!("{backend} is held until {} ms{}", until.0, because(reason))
         }
         Event::BackendReleased { backend, .. } => format!("{backend} is released"),

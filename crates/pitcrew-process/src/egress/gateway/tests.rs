@@ -39,6 +39,7 @@ fn gateway(dir: &Path, server: SocketAddr, token: Option<&str>) -> Gateway<Outsi
         credentials: token.map(Into::into),
         allowed: Allowed { patterns, private: Vec::new(), forward: Vec::new() },
         ledger: Ledger::open(dir).unwrap(),
+        reached: Reached::open(dir).unwrap(),
         upstream: Upstream::default(),
         network: Outside { server },
     }

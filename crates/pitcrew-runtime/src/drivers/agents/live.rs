@@ -1,8 +1,8 @@
 //! The agent of a worker, from the beginning of its start.
 
 use pitcrew_acp::Session;
-use pitcrew_model::{AttemptId, EffectId};
-use std::sync::{Mutex, PoisonError, atomic::AtomicBool};
+use pitcrew_model::{AttemptId, EffectId, HostPattern};
+use std::sync::{Mutex, OnceLock, PoisonError, atomic::AtomicBool};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -17,6 +17,8 @@ pub struct Live {
     pub turn: watch::Sender<Option<EffectId>>,
     /// The agent is being stopped, and the stopper reports its exit.
     pub stopping: AtomicBool,
+    /// The hosts of its provider.
+    pub provider: OnceLock<Vec<HostPattern>>,
     pump: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -35,6 +37,7 @@ impl Live {
             over: Notify::new(),
             turn: watch::Sender::new(None),
             stopping: AtomicBool::new(false),
+            provider: OnceLock::new(),
             pump: Mutex::default(),
         }
     }

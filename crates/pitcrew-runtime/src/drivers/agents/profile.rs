@@ -1,10 +1,21 @@
 //! Converts a backend's settings to the types of the protocol crate.
 
 use super::AgentSetup;
+use crate::network::{Needs, provider_hosts};
 use pitcrew_acp::{ErrorKind, ErrorRule, PriceList, Prices, Profile, UsageScope};
 use pitcrew_config::{BackendSettings, ModelPrices};
+use pitcrew_model::{Backend, HostPattern};
 
 impl AgentSetup {
+    /// The hosts of the backend's provider.
+    pub fn provider_hosts(&self, backend: &Backend) -> Vec<HostPattern> {
+        let model = match backend {
+            Backend::Builtin | Backend::Model => self.model.as_ref(),
+            Backend::Program { .. } => None,
+        };
+        provider_hosts(Needs { backend: self.of(backend).map(|it| it.1), model })
+    }
+
     /// The profile of the backend with this name; the default one if it is not configured.
     pub fn profile(&self, backend: &str) -> Profile {
         let known = self.backends.get(backend).map(|it| profile(backend, it)).unwrap_or_default();
@@ -47,6 +58,7 @@ fn rule(rule: &pitcrew_config::ErrorRule) -> ErrorRule {
         kind: match rule.kind {
             pitcrew_config::ErrorKind::Auth => ErrorKind::Auth,
             pitcrew_config::ErrorKind::Quota => ErrorKind::Quota,
+            pitcrew_config::ErrorKind::Unreachable => ErrorKind::Unreachable,
             pitcrew_config::ErrorKind::Model => ErrorKind::Model,
         },
     }

@@ -57,6 +57,7 @@ impl Agents {
             return ReattachOutcome::Lost;
         };
         let live = Arc::new(Live::new(held.attempt));
+        live.provider.set(self.setup.provider_hosts(&reach::named(&held.backend))).ok();
         // Effects are issued later. The agent's current output must not be reported before the end
         // of the turn.
         live.turn.send_replace(held.prompt);

@@ -46,6 +46,6 @@ fn next(state: &State, parent: AttemptId) -> Option<(TaskId, String)> {
         it.status == TaskStatus::Pending
             && it.delegation.as_ref().is_some_and(|it| is_isolated(it.workspace))
     })?;
-    let has_slot = state.agenda.slots_used < state.agents_max;
+    let has_slot = state.agenda.slots_used < state.agents_max && state.plan_has_slot(task.plan);
     has_slot.then(|| (task.id, text::slug(&task.spec.key)))
 }

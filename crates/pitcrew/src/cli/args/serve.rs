@@ -45,6 +45,19 @@ pub struct ServiceInstallArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct NotifyArgs {
+    #[command(subcommand)]
+    pub command: NotifyCommands,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NotifyCommands {
+    /// Send a test notification through every channel and report each
+    #[command(after_help = "Examples:\n  pitcrew notify test")]
+    Test(Json),
+}
+
+#[derive(Debug, Args)]
 pub struct StopArgs {
     /// What to stop [default: the orchestrator]
     pub scope: Option<StopScope>,

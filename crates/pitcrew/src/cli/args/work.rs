@@ -40,7 +40,7 @@ pub struct RunArgs {
     /// Approve everything that the plan executes, without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// How many agents may work at the same time, in the whole repository
+    /// How many agents of this plan may work at the same time, at most `max_agents` of the settings
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::AGENTS_MAX)))]
     pub max_agents: Option<u32>,
     /// How many tokens the plan may use; at the limit it asks you

@@ -76,8 +76,20 @@ async fn one(program: &Path, it: &BackendStatus) -> Result<TestResult, Report> {
     let runtime = user_dirs()?.runtime;
     let handshake = handshake(program.to_owned(), &runtime, &it.name, it.backend.clone()).await;
     let handshake = handshake.map_err(|error| Report::from_error(Exit::Failure, &error))?;
-    let trouble = handshake.failure.as_ref().map(|failure| trouble(it, &handshake, failure));
+    let trouble = match &handshake.failure {
+        Some(failure) => Some(trouble(it, &handshake, failure)),
+        None => (it.login == Login::NoSign).then(|| not_logged_in(it)),
+    };
     Ok(TestResult { handshake: Some(handshake), trouble })
+}
+
+/// The agent opens a session without a login, but its first turn would fail.
+fn not_logged_in(it: &BackendStatus) -> BackendProblem {
+    BackendProblem {
+        kind: "login",
+        reason: "it answers, but no login was found (one in a keyring cannot be seen)".into(),
+        help: it.login_help(),
+    }
 }
 
 fn trouble(it: &BackendStatus, handshake: &Handshake, failure: &Failure) -> BackendProblem {
@@ -146,10 +158,6 @@ fn render_result(it: &BackendStatus, result: &TestResult, output: Output) -> Str
         lines.extend(times.map(|(what, took)| format!("  {what:<9} {}", render::duration(took))));
         lines.extend(chosen("modes", &handshake.heard.modes));
         lines.extend(chosen("models", &handshake.heard.models));
-        if handshake.failure.is_none() && it.login == Login::NoSign {
-            let words = format!("  login     {}; {}", it.login_text(), it.login_help());
-            lines.push(style.yellow(&printable(&words)));
-        }
         if handshake.failure.is_some() && !handshake.heard.logins.is_empty() {
             lines.push(format!("  logins    {}", printable(&handshake.heard.logins.join(", "))));
         }

@@ -80,6 +80,7 @@ pub fn say(board: &Board, entry: &Entry, look: &TaskNow) -> Vec<Step> {
         | Event::RetryGranted { .. }
         | Event::AttemptOpened { .. }
         | Event::BackendHeld { .. }
+        | Event::BackendProbed { .. }
         | Event::UsageNoted { .. }
         | Event::BudgetWarned(_)
         | Event::BackendReleased { .. }
