@@ -1,13 +1,15 @@
-//! Agent definitions: what each agent is good for, and its role prompt.
+//! Agent definitions: what each agent is good for, what it may use, and its role prompt.
 //!
-//! A definition is a Markdown file with front matter; its body is the role. A user's definition
-//! overrides one in the workspace's `.github/agents/`, which overrides a built-in one. Keys of
-//! other vendors are ignored. Parsing is pure; only `read_definitions` touches files.
+//! A definition is a Markdown file with YAML front matter; its body is the role. A user's definition
+//! overrides one of the workspace, which overrides a built-in one. A workspace file counts only
+//! after the person has trusted its content. Parsing is pure; only `read_definitions` touches files.
 
-mod matter;
+mod yaml;
+mod keys;
+mod tools;
 mod parse;
 mod builtin;
 mod read;
 
-pub use parse::{AgentDefinition, parse_definition};
-pub use read::{Definitions, read_definitions};
+pub use parse::{Authorship, parse_definition};
+pub use read::{Definitions, UntrustedDefinition, read_definitions};

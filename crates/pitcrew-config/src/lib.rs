@@ -11,6 +11,7 @@ mod document;
 mod plan;
 mod backend;
 mod permissions;
+mod trust;
 mod definition;
 mod settings;
 mod dirs;
@@ -22,7 +23,9 @@ pub use backend::{
     LoginEvidence, LoginFile, LoginFirst, McpServers, Resume, UsageScope, user_environment,
 };
 pub use credential::{Credential, LoginFormat, for_agent};
-pub use definition::{AgentDefinition, Definitions, parse_definition, read_definitions};
+pub use definition::{
+    Authorship, Definitions, UntrustedDefinition, parse_definition, read_definitions,
+};
 pub use diagnostic::{Diagnostic, Severity, printable};
 pub use dirs::{Dirs, DirsError, PrivateDirError, WorkspaceDirs, WorkspaceId, private_dir};
 pub use duration::{DurationError, format_duration, parse_duration};
@@ -32,9 +35,9 @@ pub use permissions::{
     PermissionText, Permissions, RuleRow, read_permissions,
 };
 pub use plan::{
-    BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, Missing, PLAN_KEYS,
-    ParsedPlan, PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS,
-    describe, example_plan, intent_plan, parse_plan, parse_plan_bytes,
+    BACKEND_BUILTIN, BACKEND_COMMAND, CycleError, Executed, IntentRequest, PLAN_KEYS, ParsedPlan,
+    PictureTask, PlanDefaults, PlanErrors, PlanPicture, SHARED_DEFAULT, TASK_KEYS, describe,
+    example_plan, intent_plan, parse_plan, parse_plan_bytes,
 };
 pub use replace::{replace_file, replace_private_file};
 pub use settings::{
@@ -44,3 +47,4 @@ pub use settings::{
     Trust, orchestrator_variables, read_layers, read_user_layer,
 };
 pub use suggest::help as suggestion;
+pub use trust::{TrustError, TrustStore};

@@ -21,7 +21,7 @@ pub use example::example_plan;
 pub use graph::CycleError;
 pub use intent::{IntentRequest, intent_plan};
 pub use keys::{
-    BACKEND_BUILTIN, BACKEND_COMMAND, Missing, PLAN_KEYS, PlanDefaults, SHARED_DEFAULT, TASK_KEYS,
+    BACKEND_BUILTIN, BACKEND_COMMAND, PLAN_KEYS, PlanDefaults, SHARED_DEFAULT, TASK_KEYS,
 };
 pub use picture::{Executed, PictureTask, PlanPicture, describe};
 pub use read::{ParsedPlan, PlanErrors, parse_plan, parse_plan_bytes};

@@ -1,8 +1,8 @@
 //! Files from users and repositories: each gives a value, or errors with a location.
 
 use pitcrew_config::{
-    Diagnostic, IntentRequest, LayerText, PermissionSources, PermissionText, Permissions,
-    PlanDefaults, Settings, Sources, Trust, describe, intent_plan, parse_definition,
+    Authorship, Diagnostic, IntentRequest, LayerText, PermissionSources, PermissionText,
+    Permissions, PlanDefaults, Settings, Sources, Trust, describe, intent_plan, parse_definition,
     parse_duration, parse_plan_bytes,
 };
 use pitcrew_model::{AgentRef, Matrix, limits};
@@ -101,11 +101,13 @@ fn no_repository_permissions_file_loosens_a_rule() {
 fn any_agent_file_is_a_definition_or_has_located_errors() {
     corpus!("definition").check(400, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        match parse_definition("painter", "painter.md", &text) {
-            Ok(it) => assert!(!it.name.is_empty() && !it.description.is_empty(), "{it:?}"),
-            Err(errors) => {
-                assert!(!errors.is_empty());
-                assert_placed(&text, &errors);
+        for authorship in [Authorship::Ours, Authorship::Shared] {
+            match parse_definition("painter", "painter.md", &text, authorship) {
+                Ok(it) => assert!(!it.name.is_empty() && !it.description.is_empty(), "{it:?}"),
+                Err(errors) => {
+                    assert!(!errors.is_empty());
+                    assert_placed(&text, &errors);
+                }
             }
         }
     });

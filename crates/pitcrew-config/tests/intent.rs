@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{IntentRequest, PlanDefaults, intent_plan};
-use pitcrew_model::{AgentRef, TaskWork};
+use pitcrew_model::{AgentProfile, AgentRef, BackendProfile, Crew, Readiness, TaskWork};
 
 fn request(text: &str) -> IntentRequest {
     IntentRequest { text: text.into(), ..IntentRequest::default() }
@@ -10,6 +10,21 @@ fn request(text: &str) -> IntentRequest {
 
 fn with_agent() -> PlanDefaults {
     PlanDefaults { agent: Some(AgentRef::backend("goose")), ..PlanDefaults::default() }
+}
+
+/// Three programs and the built-in agent, in this state.
+fn crew(builtin: Readiness) -> Crew {
+    let profile = |title: &str, readiness| BackendProfile { title: title.into(), readiness };
+    let backends = [
+        ("builtin".to_owned(), profile("Built in", builtin)),
+        ("claude".to_owned(), profile("Claude", Readiness::Ready)),
+        ("codex".to_owned(), profile("Codex", Readiness::Ready)),
+        ("command".to_owned(), profile("Command", Readiness::CommandsOnly)),
+        ("goose".to_owned(), profile("Goose", Readiness::Ready)),
+    ];
+    let architect = AgentProfile { name: "architect".into(), ..AgentProfile::default() };
+    let agents = [("architect".to_owned(), architect.into())].into();
+    Crew { backends: backends.into(), agents, ..Crew::default() }
 }
 
 /// The tasks of a request, a line each.
@@ -74,7 +89,7 @@ fn the_text_sets_agent_and_region() {
     );
     check(
         "use @architect for /core/, /api and /db: draw the borders",
-        &expect!["draw-the-borders | goose:architect | api core db | draw the borders"],
+        &expect!["draw-the-borders | @architect | api core db | draw the borders"],
     );
     check("in /ui: restyle the form", &expect!["restyle-the-form | goose | ui | restyle the form"]);
     check("use gemini: fix the typo", &expect!["fix-the-typo | gemini |  | fix the typo"]);
@@ -116,7 +131,7 @@ fn ordinary_words_are_not_overrides() {
 #[test]
 fn a_request_can_name_the_built_in_agent_if_it_has_a_model() {
     let text = "use builtin for /ui: restyle the form";
-    let defaults = PlanDefaults { model: Some("anthropic/small".into()), ..with_agent() };
+    let defaults = PlanDefaults { crew: Some(crew(Readiness::Ready)), ..with_agent() };
     let plan = intent_plan(&request(text), &defaults).unwrap_or_else(|it| panic!("{it}"));
     let [task] = plan.tasks.as_slice() else { panic!("one task") };
     assert_eq!((task.agent.to_string().as_str(), task.region.len()), ("builtin", 1));
@@ -172,7 +187,7 @@ fn flags_override_the_text() {
 
 #[test]
 fn an_invalid_request_gives_the_reason() {
-    let defaults = with_agent();
+    let defaults = PlanDefaults { crew: Some(crew(Readiness::NoModel)), ..with_agent() };
     check_error(
         &request("use claude for /ui"),
         &defaults,
@@ -209,7 +224,7 @@ fn an_invalid_request_gives_the_reason() {
     );
     check_error(
         &request("fix it"),
-        &PlanDefaults::default(),
+        &PlanDefaults { crew: Some(crew(Readiness::NoModel)), ..PlanDefaults::default() },
         &expect![[r#"
         --task:1:1: error: no agent is set for the request
          1 | fix it
@@ -253,20 +268,20 @@ fn an_invalid_request_gives_the_reason() {
         &builtin,
         &defaults,
         &expect![[r#"
-        --task:1:1: error: task `fix-it` runs on `command`, but has no `command`
-         1 | fix it
-           | ^^^^^^
-        help: `--agent command` needs a plan file: add `command = "..."`, or name a backend that works from a prompt"#]],
+            --task:1:1: error: the request runs on `command`, but has no command
+             1 | fix it
+               | ^^^^^^
+            help: `--agent command` needs a plan file: add `command = "..."`, or name a backend that works from a prompt"#]],
     );
     let builtin = IntentRequest { agent: Some("builtin".into()), ..request("fix it") };
     check_error(
         &builtin,
         &defaults,
         &expect![[r#"
-        --task:1:1: error: task `fix-it` has a prompt for `builtin`, but no model is set
-         1 | fix it
-           | ^^^^^^
-        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` needs a plan file"#]],
+            --task:1:1: error: the request has a prompt for `builtin`, but no model is set
+             1 | fix it
+               | ^^^^^^
+            help: set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` needs a plan file"#]],
     );
     let huge = request(&"x".repeat(300_000));
     assert!(intent_plan(&huge, &defaults).is_err());

@@ -2,10 +2,9 @@
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{
-    CostReporting, LayerText, ModelPrices, ModelSettings, PlanDefaults, Settings, Sources, Trust,
-    parse_plan,
+    CostReporting, LayerText, ModelPrices, ModelSettings, Settings, Sources, Trust,
 };
-use pitcrew_model::ModelProvider;
+use pitcrew_model::{AgentRef, ModelProvider};
 use std::collections::BTreeMap;
 
 fn user(text: &str) -> Sources {
@@ -244,19 +243,13 @@ fn a_repository_cannot_set_a_model() {
     }
 }
 
-/// Without a model, a prompt for the built-in agent is an error.
+/// A configured model is meant to be used.
 #[test]
-fn a_prompt_for_the_built_in_agent_needs_a_model() {
-    let plan = "name = \"p\"\n[[task]]\nid = \"a\"\nprompt = \"do it\"\nagent = \"builtin\"\n";
-    let refused = parse_plan("plan.toml", plan, &PlanDefaults::default()).expect_err("no model");
-    assert!(refused.to_string().contains("PITCREW_MODEL=provider/name"), "{refused}");
+fn a_model_makes_the_built_in_agent_the_default() {
+    let (settings, _) = Settings::load(&environment(&[])).expect("settings");
+    assert_eq!(settings.default_agent(), None);
     let (settings, _) = Settings::load(&environment(&[("PITCREW_MODEL", "ollama/x")])).expect("it");
-    let defaults = settings.plan_defaults();
-    let parsed = parse_plan("plan.toml", plan, &defaults).expect("a model is there");
-    assert_eq!(parsed.spec.tasks[0].agent.to_string(), "builtin");
-    let unnamed = plan.replace("agent = \"builtin\"\n", "");
-    let parsed = parse_plan("plan.toml", &unnamed, &defaults).expect("a configured model is used");
-    assert_eq!(parsed.spec.tasks[0].agent.to_string(), "builtin");
+    assert_eq!(settings.default_agent(), Some(AgentRef::backend("builtin")));
 }
 
 /// Prices come from the user, never from a repository.

@@ -2,10 +2,23 @@
 
 use expect_test::{Expect, expect};
 use pitcrew_config::{PlanDefaults, example_plan, parse_plan, parse_plan_bytes};
-use pitcrew_model::AgentRef;
+use pitcrew_model::{AgentProfile, AgentRef, BackendProfile, Crew, Readiness};
 
 fn with_agent() -> PlanDefaults {
     PlanDefaults { agent: Some(AgentRef::backend("claude")), ..PlanDefaults::default() }
+}
+
+/// `claude` and the built-in agent, in this state.
+fn crew(builtin: Readiness) -> Crew {
+    let profile = |title: &str, readiness| BackendProfile { title: title.into(), readiness };
+    let backends = [
+        ("builtin".to_owned(), profile("Built in", builtin)),
+        ("claude".to_owned(), profile("Claude", Readiness::Ready)),
+        ("command".to_owned(), profile("Command", Readiness::CommandsOnly)),
+    ];
+    let architect = AgentProfile { name: "architect".into(), ..AgentProfile::default() };
+    let agents = [("architect".to_owned(), architect.into())].into();
+    Crew { backends: backends.into(), agents, ..Crew::default() }
 }
 
 /// The whole text of all errors.
@@ -380,14 +393,16 @@ fn work_and_agent_must_match() {
 #[test]
 fn a_prompt_without_an_agent_suggests_a_fix() {
     let text = "name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"x\"\n";
-    let errors = parse_plan("plan.toml", text, &PlanDefaults::default()).expect_err("no agent");
+    let crew = Some(crew(Readiness::NoModel));
+    let defaults = PlanDefaults { crew, ..PlanDefaults::default() };
+    let errors = parse_plan("plan.toml", text, &defaults).expect_err("no agent");
     expect![[r#"
         plan.toml:2:1: error: task `a` has a prompt but no agent
          2 | [[task]]
            | ^^^^^^^^
         help: write `agent = "claude"` (or another backend) in the task, set `agent = "claude"` in the settings, or give the task a `command` or a `script`"#]].assert_eq(&errors.to_string());
     let text = text.replace("prompt", "agent = \"@architect\"\nprompt");
-    let errors = parse_plan("plan.toml", &text, &PlanDefaults::default()).expect_err("no backend");
+    let errors = parse_plan("plan.toml", &text, &defaults).expect_err("no backend");
     expect![[r#"
         plan.toml:4:9: error: task `a` names `@architect`, but no backend that runs it
          4 | agent = "@architect"

@@ -181,6 +181,7 @@ fn plan(tasks_count: usize, width: usize) -> CreatePlan {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) mod send_message;
 mod once;
 mod apply_settings;
 mod apply_matrix;
+mod apply_crew;
 mod apply_sandbox;
 mod accept_tier;
 mod revoke_grant;
@@ -66,6 +67,7 @@ pub fn decide(state: &State, input: &Input) -> Result<Vec<Event>, Rejection> {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each command")]
 fn decide_command(
     state: &State,
     input: &Input,
@@ -129,6 +131,7 @@ fn decide_command(
         | Command::SpawnStandalone { .. } => decide_family(state, input, command, None),
         Command::PullSubtask { attempt, task } => pull_subtask::decide(state, *attempt, *task),
         Command::ApplyMatrix { matrix } => Ok(apply_matrix::decide(state, matrix)),
+        Command::ApplyCrew { crew } => Ok(apply_crew::decide(state, crew)),
         Command::ApplySandbox { sandbox } => Ok(apply_sandbox::decide(state, input.at, sandbox)),
         Command::AcceptTier { tier } => accept_tier::decide(state, input.actor, *tier),
         Command::RevokeGrant { grant } => revoke_grant::decide(state, input.actor, *grant),

@@ -153,6 +153,7 @@ fn fold(state: &mut State, entry: &Entry) {
             state.refresh_backend();
             permission::matrix_applied(state);
         }
+        Event::CrewApplied { crew } => state.crew = Some(Arc::new(crew.clone())),
         Event::SandboxApplied { sandbox } => state.sandbox = Some(sandbox.clone()),
         Event::TierAccepted { tier, .. } => state.accepted_tier = Some(*tier),
         Event::GrantGiven { grant, .. } => permission::granted(state, grant),
@@ -263,6 +264,7 @@ fn begins_step_of(state: &State, event: &Event) -> Option<AttemptId> {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }
@@ -344,6 +346,7 @@ pub(crate) fn asks_for_effect(event: &Event) -> bool {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::GrantGiven { .. }
         | Event::GrantRevoked { .. }
         | Event::QueryLimitsApplied { .. }

@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod state;
+mod crew;
 mod message;
 mod query;
 mod permit;

@@ -7,12 +7,13 @@ mod shell;
 
 use crate::{
     State,
+    crew::withheld,
     state::{Request, Task},
 };
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use pitcrew_model::{
     Action, AttemptId, GrantId, GrantTarget, Matrix, ORCHESTRATOR_TOOL_KIND, PlanId, Rejection,
-    RequestId, RequestKind, RequestStatus, Rule, TaskId, ToolUse, WorkspaceMode,
+    RequestId, RequestKind, RequestStatus, Rule, RuleSource, TaskId, ToolUse, WorkspaceMode,
 };
 
 /// The decision of the matrix and the grants about a tool use.
@@ -26,6 +27,20 @@ pub struct Judgment {
 }
 
 impl State {
+    /// Returns what denies a tool use: the definition of the agent, or a rule of the matrix.
+    pub fn denied_by(
+        &self,
+        task: TaskId,
+        tool: &ToolUse,
+        action: Option<&Action>,
+    ) -> Option<RuleSource> {
+        let task = &self.tasks[task];
+        match (withheld(task, tool), &task.profile) {
+            (Some(_), Some(profile)) => Some(RuleSource::Definition(profile.source.clone())),
+            (_, _) => action.map(|it| self.matrix.source(it)),
+        }
+    }
+
     pub fn rule(&self, action: &Action) -> Rule {
         self.matrix.rule(action)
     }
@@ -46,6 +61,9 @@ impl State {
     pub fn judge(&self, task: TaskId, tool: &ToolUse) -> Judgment {
         let actions = self.actions(task, tool);
         let (rule, action) = strictest(&self.matrix, &actions);
+        if withheld(&self.tasks[task], tool).is_some() {
+            return Judgment { rule: Rule::AutoDeny, action, grant: None };
+        }
         let grant = (rule == Rule::AskUser).then(|| self.grant_for(task, &actions, tool));
         match grant.flatten() {
             Some(grant) => Judgment { rule: Rule::AutoApprove, action, grant: Some(grant) },

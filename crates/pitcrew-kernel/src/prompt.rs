@@ -119,6 +119,7 @@ fn start(state: &State, attempt: &Attempt, mail: &str, tag: &Tag) -> String {
         }
         Some(_) => line(&mut out, &format!("# {} (attempt {number})", SubtaskName(task.id))),
     }
+    section(&mut out, "", role(task));
     section(&mut out, "", task.spec.work.prompt().trim());
     section(&mut out, "", steps(task).trim_start());
     let expected = task.delegation.as_ref().map_or("", |it| it.expected_output.trim());
@@ -147,6 +148,13 @@ fn start(state: &State, attempt: &Attempt, mail: &str, tag: &Tag) -> String {
         Effort::High => context(state, &mut out, task, plan, Depth::Files, tag),
     }
     out
+}
+
+/// The role prompt of the agent. A script or a command needs none.
+fn role(task: &Task) -> &str {
+    let profile = task.profile.as_ref();
+    let profile = profile.filter(|_| matches!(task.spec.work, TaskWork::Prompt { .. }));
+    profile.map_or("", |it| it.role.trim())
 }
 
 /// The script or command of the task, for agents that read it in the prompt. The built-in agent gets
@@ -201,7 +209,7 @@ fn place(attempt: &Attempt, task: &Task, plan: &Plan) -> String {
             "Your checkout is {path}. It is yours alone: work nowhere else.\n\
              It starts as a copy of your parent's checkout. Your parent pulls your changes.\n"
         ),
-        None if plan.only_reads(task.id) => {
+        None if plan.only_reads(task) => {
             return format!(
                 "You are in {path}.\n\
                  Do not change files: if you leave a change, it is refused and the attempt fails.\n\

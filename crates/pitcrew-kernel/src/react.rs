@@ -79,6 +79,7 @@ pub fn react(state: &State, event: &Event) -> Option<Effect> {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::SandboxApplied { .. }
         | Event::TierAccepted { .. }
         | Event::AgentConfined { .. }
@@ -221,7 +222,7 @@ pub fn worker_access(state: &State, worker: WorkerId) -> WorkerAccess {
     let stay = match task.workspace() {
         Some(WorkspaceMode::Shared) => CheckoutRole::Guest,
         Some(WorkspaceMode::ReadOnly) => CheckoutRole::Reader,
-        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task.id) => CheckoutRole::Reader,
+        Some(WorkspaceMode::Isolated) | None if plan.only_reads(task) => CheckoutRole::Reader,
         Some(WorkspaceMode::Isolated) | None => CheckoutRole::Owner,
     };
     WorkerAccess { zone: given(task, plan), sees: sees(state, task, plan), stay }
@@ -258,7 +259,7 @@ fn collect_work(state: &State, attempt: AttemptId) -> Effect {
 /// Returns the paths whose changes are accepted.
 pub(crate) fn zone(task: &Task, plan: &Plan) -> Zone {
     let mut zone = given(task, plan);
-    if plan.only_reads(task.id) {
+    if plan.only_reads(task) {
         zone.denied = vec![RepoPath::root()];
     }
     zone

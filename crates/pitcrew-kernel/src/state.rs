@@ -25,11 +25,11 @@ use alloc::{
     vec::Vec,
 };
 use pitcrew_model::{
-    Access, Actor, AttemptId, Claim, CommitId, Delegation, EffectId, Failure, Grant, GrantId,
-    History, HoldCause, KeptStates, Landing, LandingStatus, Matrix, MessageId, Outcome, PlanBase,
-    PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind, RequestStatus, Sandbox, Seq,
-    Sign, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp, ToolUse, TurnCause, Usage,
-    Work, WorkerId, WorkerStatus, limits,
+    Access, Actor, AgentProfile, AttemptId, Claim, CommitId, Crew, Delegation, EffectId, Failure,
+    Grant, GrantId, History, HoldCause, KeptStates, Landing, LandingStatus, Matrix, MessageId,
+    Outcome, PlanBase, PlanHead, PlanId, PlanStatus, Rejection, RequestId, RequestKind,
+    RequestStatus, Sandbox, Seq, Sign, TaskId, TaskOutput, TaskSpec, TaskStatus, Tier, Timestamp,
+    ToolUse, TurnCause, Usage, Work, WorkerId, WorkerStatus, limits,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct State {
     pub queries: Queries,
     /// The permission matrix.
     pub matrix: Arc<Matrix>,
+    /// Who can do tasks. Absent in journals from before crews, until an orchestrator applies it.
+    pub crew: Option<Arc<Crew>>,
     /// The available and the required tier. Absent in journals from before tiers, until an
     /// orchestrator applies it.
     pub sandbox: Option<Sandbox>,
@@ -133,13 +135,17 @@ pub struct Plan {
 
 impl Plan {
     /// Returns whether the task only reads, so that none of its changes is accepted.
-    pub fn only_reads(&self, task: TaskId) -> bool {
+    pub fn only_reads(&self, task: &Task) -> bool {
+        self.is_reader(task.id) || task.profile.as_ref().is_some_and(|it| it.only_reads())
+    }
+
+    fn is_reader(&self, task: TaskId) -> bool {
         self.standalone.as_ref().is_some_and(|it| it.readers.contains(&task))
     }
 
     /// Returns whether all of its tasks only read.
     pub fn is_answer(&self) -> bool {
-        self.standalone.is_some() && self.tasks.iter().all(|it| self.only_reads(*it))
+        self.standalone.is_some() && self.tasks.iter().all(|it| self.is_reader(*it))
     }
 }
 
@@ -160,6 +166,8 @@ pub struct Task {
     pub id: TaskId,
     pub plan: PlanId,
     pub spec: Arc<TaskSpec>,
+    /// The definition of its agent when the task was created.
+    pub profile: Option<Arc<AgentProfile>>,
     /// Present for a sub-task.
     pub delegation: Option<Arc<Delegation>>,
     /// The snapshot that it starts from is not complete.
@@ -387,6 +395,7 @@ impl Default for State {
             mail: Mail::default(),
             queries: Queries::default(),
             matrix: Arc::default(),
+            crew: None,
             sandbox: None,
             accepted_tier: None,
             grants: BTreeMap::new(),

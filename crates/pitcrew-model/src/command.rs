@@ -1,9 +1,9 @@
 //! Commands from people and agents.
 
 use crate::{
-    Addressee, AttemptId, CommitId, GrantId, GrantScope, History, Hooks, HouseRules, Matrix,
-    MessageId, Party, PlanId, PlanSpec, Priority, QueryLimits, QueryVia, RequestId, Sandbox, Sign,
-    SubtaskSpec, TaskId, TaskOutput, TaskSpec, Tier,
+    Addressee, AgentRef, AttemptId, CommitId, Crew, GrantId, GrantScope, History, Hooks,
+    HouseRules, Matrix, MessageId, Party, PlanId, PlanSpec, Priority, QueryLimits, QueryVia,
+    RequestId, Sandbox, Sign, SubtaskSpec, TaskId, TaskOutput, TaskSpec, Tier,
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,11 @@ pub enum Command {
     ApplyMatrix {
         matrix: Matrix,
     },
+    /// Applies the agent definitions and the backends of this machine. Sent before commands that
+    /// name agents, if they have changed.
+    ApplyCrew {
+        crew: Crew,
+    },
     /// Revokes a grant: the same action asks again from now on.
     RevokeGrant {
         grant: GrantId,
@@ -220,6 +225,9 @@ pub struct CreatePlan {
     /// Refuse to start while the user's tree has uncommitted changes.
     pub clean_base: bool,
     pub approval: Approval,
+    /// The sender's agent for tasks that name none. Absent: that of the crew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_agent: Option<AgentRef>,
 }
 
 /// The origin of a plan.

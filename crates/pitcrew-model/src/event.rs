@@ -1,10 +1,10 @@
 //! Events: facts that are stored forever.
 
 use crate::{
-    Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Delegation, EffectId,
-    EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History, HoldCause,
-    Hooks, LandingStatus, Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead, PlanId,
-    PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind,
+    Access, Action, Actor, AttemptId, AwaitEnd, Claim, CommitId, Confined, Crew, Delegation,
+    EffectId, EffectResult, EgressDecision, Exit, Failure, Freshness, Grant, GrantId, History,
+    HoldCause, Hooks, LandingStatus, Matrix, Message, MessageId, MessageStatus, Outcome, PlanHead,
+    PlanId, PlanStatus, QueryId, QueryLimits, QueryOutcome, QueryVia, RequestId, RequestKind,
     RequestStatus, RuleSource, Sandbox, Seq, Sign, Spending, TaskId, TaskOutput, TaskSpec,
     TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerId, WorkerStatus,
 };
@@ -319,6 +319,10 @@ pub enum Event {
     /// The matrix has changed since it was last applied.
     MatrixApplied {
         matrix: Matrix,
+    },
+    /// The agent definitions or the backends have changed since they were last applied.
+    CrewApplied {
+        crew: Crew,
     },
     GrantGiven {
         grant: Grant,

@@ -36,6 +36,8 @@ pub enum RuleSource {
     BuiltIn,
     /// A line of a file of the repository or of the user: `permissions.md:5`.
     File(String),
+    /// The definition of the agent, which does not list such a tool.
+    Definition(String),
 }
 
 impl RuleSource {
@@ -44,6 +46,9 @@ impl RuleSource {
         match self {
             Self::BuiltIn => alloc::format!(
                 "{action} is denied by a rule that is built in, and no file can allow it"
+            ),
+            Self::Definition(place) => alloc::format!(
+                "{action} is denied: the `tools` of the agent do not include it ({place})"
             ),
             Self::File(place) => alloc::format!(
                 "{action} is denied by {place}; who wants to allow it changes that line and runs \
@@ -57,7 +62,7 @@ impl fmt::Display for RuleSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.pad("built in"),
-            Self::File(place) => f.pad(place),
+            Self::File(place) | Self::Definition(place) => f.pad(place),
         }
     }
 }

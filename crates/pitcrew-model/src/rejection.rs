@@ -1,9 +1,9 @@
 //! Answers to commands that cannot be carried out. A rejected command changes nothing.
 
 use crate::{
-    Action, Actor, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party, PlanId,
-    PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames, TaskId,
-    TaskName, TaskStatus, Tier, WorkerId, WorkspaceMode, limits,
+    Action, Actor, AgentProblem, AttemptId, EffectId, GrantId, LandingStatus, MessageId, Party,
+    PlanId, PlanStatus, RepoPath, RequestId, RequestStatus, RuleSource, SubtaskName, SubtaskNames,
+    TaskId, TaskName, TaskStatus, Tier, WorkerId, WorkspaceMode, limits,
 };
 use alloc::{format, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,14 @@ pub enum Rejection {
         "task `{key}` has no agent: name one with `agent = \"...\"`, or give it a `script` or a `command`"
     )]
     NoAgent { key: String },
+    #[error("task `{key}` {problem}; {}", problem.remedy())]
+    NoAgentFor { key: String, problem: AgentProblem },
+    #[error("sub-task {number} {problem}; {}", problem.remedy())]
+    NoAgentForSubtask { number: usize, problem: AgentProblem },
+    #[error(
+        "{agent} may not create sub-tasks: its definition does not allow it; do this part yourself"
+    )]
+    MayNotSpawn { agent: String },
     #[error("task `{key}`: {problem}")]
     BadTask { key: String, problem: String },
     #[error("{worker} has too many open requests; continue without this one")]

@@ -124,8 +124,9 @@ pub struct SubtaskSpec {
     pub expected_output: String,
     #[serde(default)]
     pub model: Option<String>,
+    /// Absent: what the agent's definition says, else derived from the work.
     #[serde(default)]
-    pub workspace: WorkspaceMode,
+    pub workspace: Option<WorkspaceMode>,
     #[serde(default)]
     pub target_files: Vec<RepoPath>,
     #[serde(default = "attempts_default")]

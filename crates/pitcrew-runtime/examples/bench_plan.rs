@@ -239,5 +239,6 @@ fn create_plan() -> Command {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     })
 }

@@ -235,5 +235,6 @@ fn create_plan(tasks_count: usize) -> Command {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     })
 }

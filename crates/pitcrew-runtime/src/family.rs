@@ -36,6 +36,13 @@ pub struct SubtaskRequest {
     pub tool: ToolUse,
 }
 
+/// The sub-tasks that a client spawned in one call.
+pub struct StandalonePlan {
+    pub id: PlanId,
+    pub tasks: Vec<TaskId>,
+    pub only_reads: bool,
+}
+
 impl Handle {
     /// `None` if there is no such attempt, or during shutdown.
     pub async fn standing(&self, attempt: AttemptId) -> Option<Standing> {
@@ -64,13 +71,15 @@ impl Handle {
     }
 
     /// The sub-tasks that a client's call spawned, and their plan.
-    pub async fn standalone_of(&self, call: String) -> Option<(PlanId, Vec<TaskId>)> {
+    pub async fn standalone_of(&self, call: String) -> Option<StandalonePlan> {
         let look = move |state: &State| {
             let of_call = |it: &&pitcrew_kernel::Plan| {
                 let call_of = it.standalone.as_ref().and_then(|it| it.call.as_deref());
                 call_of == Some(&*call)
             };
-            state.plans.iter().rev().find(of_call).map(|it| (it.id, it.tasks.clone()))
+            let plan = state.plans.iter().rev().find(of_call)?;
+            let (tasks, only_reads) = (plan.tasks.clone(), plan.is_answer());
+            Some(StandalonePlan { id: plan.id, tasks, only_reads })
         };
         self.look(look).await.flatten()
     }

@@ -38,7 +38,7 @@ pub use clock::now;
 pub use confinement::Confinement;
 pub use drivers::{OpenTools, SymbolQuestion, Symbols, ToolsAt, WorkerSocket};
 pub use environment::settings_environment;
-pub use family::{Pulled, Standing, SubtaskRequest};
+pub use family::{Pulled, StandalonePlan, Standing, SubtaskRequest};
 pub use handle::{Accepted, Garbage, Handle};
 pub use handshake::{AgentReport, Choice, Handshake, HandshakeError, RequestError, handshake};
 pub use inspect::{Changed, InspectError};

@@ -138,6 +138,7 @@ fn part(event: &Event) -> String {
         | Event::DropAsked { .. }
         | Event::TidyAsked
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::SandboxApplied { .. }
         | Event::TierAccepted { .. }
         | Event::AgentConfined { .. }

@@ -20,7 +20,7 @@ use crate::{
 };
 use pitcrew_config::{ModelSettings, Settings, WorkspaceDirs, user_environment};
 use pitcrew_git::{Layout, Repository, Vault, VaultError};
-use pitcrew_model::{Command, Matrix, Timestamp, limits};
+use pitcrew_model::{Command, Matrix, Sandbox, Timestamp, limits};
 use pitcrew_process::{Cancel, Policy, Tier, end_left_behind};
 use pitcrew_store::{Journal, JournalReader, OpenError, ReadError, SqliteJournal};
 use pitcrew_writer::{Reissue, Writer};
@@ -127,11 +127,9 @@ impl Orchestrator {
     fn wire(setup: Setup) -> Result<Self, StartErrorKind> {
         let (user, sandbox) = (user_environment(), setup.settings.sandbox.clone());
         let found = Confinement::by_trying(&sandbox, &user, &setup.program);
-        let mut first_orders = first_orders(&setup);
-        first_orders.push(Command::ApplySandbox { sandbox: found.for_kernel(&sandbox) });
+        let first_orders = first_orders(&setup, found.for_kernel(&sandbox));
         let journal = SqliteJournal::open(&setup.dirs.state)?;
-        // We hold the journal lock, so the previous owner of programs that are still running is
-        // dead.
+        // We hold the journal lock, so the previous owner of programs that still run is dead.
         let owner = setup.dirs.state.display().to_string();
         end_left_behind(&owner);
         let log = Arc::new(Log::open(&setup.dirs.logs(), redactor(&setup))?);
@@ -157,8 +155,8 @@ impl Orchestrator {
         let published = Arc::new(Published::new(views, writer.last()));
         let handle = Handle { inputs, published: published.clone() };
         let notifier = news.map(|it| it.start(&handle));
-        let base = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
-        let policy = with_vault(base, &vault);
+        let policy = confinement::base(&found, &sandbox, &user, &setup.dirs, &setup.program);
+        let policy = with_vault(policy, &vault);
         log.line("Orchestrator", &format!("sandboxes programs in tier {}", policy.tier));
         let (http, sockets) =
             (HttpTools::new(&setup.dirs), WorkerSockets::new(&setup.dirs, policy.tier));
@@ -199,9 +197,8 @@ impl Orchestrator {
         let clock = tokio::spawn(clock::wake(handle.clone(), due_changes));
         let egress = tokio::spawn(watch_egress(handle.clone(), setup.dirs.clone()));
         let engine = Engine { writer_ended, drivers, stop_drivers, clock, egress, notifier };
-        let engine = Mutex::new(Some(engine));
+        let (engine, dirs) = (Mutex::new(Some(engine)), setup.dirs);
         let (looks, merges) = (Cancel::default(), MergeWatch::default());
-        let dirs = setup.dirs;
         Ok(Self { handle, vault, policy, reader, dirs, http, sockets, looks, merges, engine })
     }
 
@@ -319,7 +316,7 @@ fn key_in_file(model: &ModelSettings) -> Option<String> {
 }
 
 /// The commands that apply the settings files, before anything else.
-fn first_orders(setup: &Setup) -> Vec<Command> {
+fn first_orders(setup: &Setup, sandbox: Sandbox) -> Vec<Command> {
     vec![
         Command::ApplySettings {
             agents_max: setup.settings.max_agents,
@@ -329,6 +326,7 @@ fn first_orders(setup: &Setup) -> Vec<Command> {
         },
         Command::ApplyMatrix { matrix: setup.matrix.clone() },
         Command::ApplyQueryLimits { limits: setup.settings.queries },
+        Command::ApplySandbox { sandbox },
     ]
 }
 

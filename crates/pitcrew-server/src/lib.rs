@@ -16,4 +16,4 @@ mod accept;
 mod serve;
 
 pub use serve::{Serve, serve};
-pub use tools::{AgentRole, AgentRow, Desk, ReadPlan};
+pub use tools::{Desk, ReadPlan};

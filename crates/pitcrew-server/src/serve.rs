@@ -9,9 +9,9 @@ use crate::{
     tools::Desk,
 };
 use pitcrew_api::Token;
-use pitcrew_model::{AttemptId, Timestamp};
+use pitcrew_model::{Actor, AttemptId, Command, Crew, Rejection, Timestamp};
 pub use pitcrew_runtime::now;
-use pitcrew_runtime::{Orchestrator, Tokens, WorkerSocket};
+use pitcrew_runtime::{Accepted, Orchestrator, Tokens, WorkerSocket};
 use std::{
     fs, io,
     os::unix::fs::PermissionsExt,
@@ -67,6 +67,23 @@ impl Doors {
         self.tokens.find(token.reveal(), attempts)
     }
 
+    /// Sends a command. One that names agents is preceded by the crew as it is now.
+    pub async fn command(&self, actor: Actor, command: Command) -> Result<Accepted, Rejection> {
+        let handle = self.orchestrator.handle();
+        if names_agents(&command) {
+            let crew = self.crew().await?;
+            handle.command(Actor::Orchestrator, Command::ApplyCrew { crew }).await?;
+        }
+        handle.command(actor, command).await
+    }
+
+    /// Reads the crew on a blocking thread, because it accesses the disk.
+    pub async fn crew(&self) -> Result<Crew, Rejection> {
+        let desk = self.desk.clone();
+        let read = tokio::task::spawn_blocking(move || desk.crew()).await;
+        read.map_err(|_| Rejection::ShuttingDown)
+    }
+
     pub fn close(&self) {
         self.closing.send_replace(true);
     }
@@ -80,6 +97,19 @@ impl Doors {
         // The sender is a field of this struct, so it cannot be gone.
         self.closing.subscribe().wait_for(|it| *it).await.ok();
     }
+}
+
+fn names_agents(command: &Command) -> bool {
+    if let Command::Once { order, .. } = command {
+        return names_agents(order);
+    }
+    matches!(
+        command,
+        Command::CreatePlan(_)
+            | Command::AddTask { .. }
+            | Command::SpawnSubtasks { .. }
+            | Command::SpawnStandalone { .. }
+    )
 }
 
 /// Serves until it is stopped or idle, then stops the orchestrator.

@@ -14,7 +14,7 @@ mod look;
 mod names;
 
 pub use caller::Caller;
-pub use desk::{AgentRole, AgentRow, Desk, ReadPlan};
+pub use desk::{Desk, ReadPlan};
 pub use subtask::secret;
 
 use crate::serve::Doors;
@@ -70,7 +70,7 @@ impl Calling<'_> {
         let call = call.map_err(|it| Refused::Rejected(it.to_string()))?;
         match &call {
             ToolCall::ListWorkers { plan, all } => look::workers(self, *plan, *all).await,
-            ToolCall::ListAgents => Ok(look::agents(self.doors).await),
+            ToolCall::ListAgents => look::agents(self.doors).await,
             ToolCall::SavePlan { text } => order::save_plan(self, text).await,
             ToolCall::AddPlanTask { plan, task } => order::add_task(self, *plan, task).await,
             ToolCall::DeployTask { .. }
@@ -132,7 +132,6 @@ impl Calling<'_> {
             Some(nonce) => Command::Once { nonce: nonce.clone(), order: Box::new(order) },
             None => order,
         };
-        let handle = self.doors.orchestrator.handle();
-        handle.command(self.caller.actor(), order).await
+        self.doors.command(self.caller.actor(), order).await
     }
 }

@@ -294,6 +294,7 @@ impl Ledger {
                 self.group_member_ended(*group, *task, *success);
             }
             Event::QueryLimitsApplied { .. }
+            | Event::CrewApplied { .. }
             | Event::QueryAsked { .. }
             | Event::QueryRouted { .. }
             | Event::QueryEnded { .. }

@@ -234,6 +234,7 @@ impl World {
             | Command::CollectGarbage
             | Command::ApplySettings { .. }
             | Command::ApplyMatrix { .. }
+            | Command::ApplyCrew { .. }
             | Command::ApplySandbox { .. }
             | Command::AcceptTier { .. }
             | Command::DecideForChild { .. }
@@ -392,6 +393,7 @@ fn new_plan(dice: &mut Dice, tasks_max: u64) -> CreatePlan {
         origin: if dice.one_in(3) { Origin::Intent } else { Origin::File },
         clean_base: false,
         approval: if dice.one_in(4) { Approval::Ask } else { Approval::Given },
+        default_agent: None,
     }
 }
 

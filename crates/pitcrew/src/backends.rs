@@ -8,6 +8,6 @@ mod version;
 mod default;
 mod text;
 
-pub use default::{DefaultAgent, default_agent, plan_defaults};
+pub use default::{DefaultAgent, default_agent};
 pub use status::{BackendStatus, Login, Program, inspect_backends};
 pub use version::versions;

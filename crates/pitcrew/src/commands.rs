@@ -17,6 +17,7 @@ mod answer;
 mod message;
 mod messages;
 mod permissions;
+mod trust;
 mod retry;
 mod accept;
 mod pause;
@@ -128,6 +129,7 @@ fn run(command: Commands, output: Output) -> CommandResult {
         Commands::Message(args) => block_on(message::run(args, output)),
         Commands::Messages(args) => block_on(messages::run(args, output)),
         Commands::Permissions(args) => block_on(permissions::run(args, output)),
+        Commands::Trust(args) => block_on(trust::run(args, output)),
         Commands::Retry(args) => block_on(retry::run(args, output)),
         Commands::Accept(args) => block_on(accept::run(args, output)),
         Commands::Pause(args) => block_on(pause::run(args, output)),

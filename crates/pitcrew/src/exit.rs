@@ -35,6 +35,7 @@ exits! {
     NotLanded = 8, "the plan could not be landed: a conflict, or checks failed on the result; or its landing could not be undone";
     AgentNotReady = 9, "an agent is not installed, not logged in, or does not answer";
     OnSideBranch = 10, "the result is on a branch of its own: the base branch could not be moved";
+    Untrusted = 11, "the plan uses an agent that comes with the repository and is not trusted: see `pitcrew trust`";
     Interrupted = 130, "interrupted by Ctrl-C";
 }
 

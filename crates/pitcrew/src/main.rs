@@ -10,6 +10,7 @@ mod complete;
 mod commands;
 mod client;
 mod backends;
+mod crew;
 mod workspace;
 mod ids;
 mod follow;

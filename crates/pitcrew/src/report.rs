@@ -2,7 +2,7 @@
 
 use crate::{exit::Exit, render::Style};
 use pitcrew_api::Problem;
-use pitcrew_model::{Rejection, text};
+use pitcrew_model::{AgentProblem, Rejection, text};
 use pitcrew_views::plain;
 use serde_json::json;
 use std::{error::Error, fmt::Write};
@@ -114,10 +114,24 @@ impl From<Problem> for Report {
     }
 }
 
+/// The exit code for a task that no agent can do.
+pub fn exit_of_agent(problem: &AgentProblem) -> Exit {
+    match problem {
+        AgentProblem::Untrusted { .. } => Exit::Untrusted,
+        AgentProblem::NoneNamed
+        | AgentProblem::Unknown { .. }
+        | AgentProblem::NoBackend { .. }
+        | AgentProblem::Missing { .. }
+        | AgentProblem::NoModel { .. }
+        | AgentProblem::NoCommand { .. } => Exit::Usage,
+    }
+}
+
 /// The exit code for a rejected command.
 #[expect(clippy::too_many_lines, reason = "a line for each of them")]
 pub fn exit_of(rejection: &Rejection) -> Exit {
     match rejection {
+        Rejection::NoAgentFor { problem, .. } => exit_of_agent(problem),
         Rejection::NoSuchPlan { .. }
         | Rejection::NoSuchTask { .. }
         | Rejection::NoSuchRequest { .. }
@@ -129,6 +143,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::UnknownDependency { .. }
         | Rejection::Cycle { .. }
         | Rejection::NoAgent { .. }
+        | Rejection::NoAgentForSubtask { .. }
         | Rejection::BadTask { .. }
         | Rejection::NoSuchSnapshot { .. }
         | Rejection::NoSuchMessage { .. }
@@ -170,6 +185,7 @@ pub fn exit_of(rejection: &Rejection) -> Exit {
         | Rejection::NothingKept { .. }
         | Rejection::SnapshotDropped { .. }
         | Rejection::NoSubtasks
+        | Rejection::MayNotSpawn { .. }
         | Rejection::OutputTooLong
         | Rejection::SubtaskTooDeep { .. }
         | Rejection::TooManySubtasks { .. }

@@ -1,6 +1,6 @@
 //! The built-in agent definitions. A file with the same name overrides one.
 
-use super::AgentDefinition;
+use pitcrew_model::AgentProfile;
 
 /// Name, description, strengths, weaknesses, role.
 type Row =
@@ -49,15 +49,15 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-pub(super) fn all() -> impl Iterator<Item = AgentDefinition> {
+pub(super) fn all() -> impl Iterator<Item = AgentProfile> {
     let texts = |list: &[&str]| list.iter().map(|it| (*it).to_owned()).collect();
-    ROWS.iter().map(move |(name, description, strengths, weaknesses, role)| AgentDefinition {
+    ROWS.iter().map(move |(name, description, strengths, weaknesses, role)| AgentProfile {
         name: (*name).to_owned(),
         description: (*description).to_owned(),
         role: (*role).to_owned(),
         strengths: texts(strengths),
         weaknesses: texts(weaknesses),
         source: "built in".to_owned(),
-        ..AgentDefinition::default()
+        ..AgentProfile::default()
     })
 }

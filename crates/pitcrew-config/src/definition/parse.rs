@@ -1,36 +1,29 @@
 //! Parses one definition.
 
-use super::matter::{self, Entry};
-use crate::diagnostic::{Diagnostic, Problems};
-use pitcrew_model::limits;
+use super::{
+    keys::{self, Key, Meaning},
+    tools,
+    yaml::{self, Entry, Node, Value},
+};
+use crate::{
+    diagnostic::{Diagnostic, Problems},
+    suggest,
+};
+use pitcrew_model::{AgentProfile, WorkspaceMode, limits};
 
 /// The largest role. A longer one would leave no room for the task.
 const ROLE_BYTES_MAX: usize = 32 * 1_024;
 const DESCRIPTION_BYTES_MAX: usize = 1_024;
+/// The greatest depth that a definition can name. The permissions limit it further.
+const DEPTH_MAX: u32 = 16;
 
-/// An agent that tasks can name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentDefinition {
-    pub name: String,
-    pub description: String,
-    /// The role prompt, which comes before the task.
-    pub role: String,
-    /// The backend to run it on. If absent, the default one.
-    pub backend: Option<String>,
-    /// Suitable models, best first.
-    pub models: Vec<String>,
-    pub tools: Vec<String>,
-    pub strengths: Vec<String>,
-    pub weaknesses: Vec<String>,
-    /// The file that defines it, or `built in`.
-    pub source: String,
-}
-
-impl AgentDefinition {
-    /// The role followed by the task prompt.
-    pub fn prompt(&self, task: &str) -> String {
-        if self.role.is_empty() { task.to_owned() } else { format!("{}\n\n{task}", self.role) }
-    }
+/// Who a file was written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorship {
+    /// For Pitcrew: unknown keys and tools are errors.
+    Ours,
+    /// For several programs: what is not ours is ignored, unless it looks like a misspelled key.
+    Shared,
 }
 
 /// Parses a definition. Its name is the file name unless the file sets another.
@@ -38,42 +31,86 @@ pub fn parse_definition(
     name: &str,
     file: &str,
     text: &str,
-) -> Result<AgentDefinition, Vec<Diagnostic>> {
+    authorship: Authorship,
+) -> Result<AgentProfile, Vec<Diagnostic>> {
     let mut problems = Problems::new(file, text);
-    let definition = read(name, file, text, &mut problems);
+    let profile = read(name, file, text, authorship, &mut problems);
     let (errors, _) = problems.split();
-    match definition {
-        Some(definition) if errors.is_empty() => Ok(definition),
+    match profile {
+        Some(profile) if errors.is_empty() => Ok(profile),
         Some(_) | None => Err(errors),
     }
 }
 
-fn read(name: &str, file: &str, text: &str, problems: &mut Problems) -> Option<AgentDefinition> {
-    let (entries, body) = matter::split(text, problems)?;
-    let mut it = AgentDefinition {
+fn read(
+    name: &str,
+    file: &str,
+    text: &str,
+    authorship: Authorship,
+    problems: &mut Problems,
+) -> Option<AgentProfile> {
+    let (entries, body) = yaml::front_matter(text, problems)?;
+    let body = &text[body..];
+    let mut it = AgentProfile {
         name: name.to_owned(),
         role: body.trim().to_owned(),
         source: file.to_owned(),
-        ..AgentDefinition::default()
+        ..AgentProfile::default()
     };
     for entry in &entries {
-        match entry.key {
-            "name" => it.name = one(entry, problems).unwrap_or_default(),
-            "description" => it.description = one(entry, problems).unwrap_or_default(),
-            "backend" => it.backend = one(entry, problems),
-            "model" | "models" => it.models = several(entry),
-            "tools" => it.tools = several(entry),
-            "strengths" => it.strengths = sentences(entry),
-            "weaknesses" => it.weaknesses = sentences(entry),
-            // Another vendor's key; harmless.
-            _ => {}
+        match keys::meaning(&entry.key) {
+            Meaning::Ours(key) => take(&mut it, key, entry, authorship, problems),
+            Meaning::NearMiss(near) => {
+                let help = Some(suggest::did_you_mean(near));
+                problems.error(&entry.span, format!("`{}` is not a key", entry.key), help);
+            }
+            Meaning::Unknown if authorship == Authorship::Ours => {
+                let known: Vec<&str> = keys::names().collect();
+                let help = Some(format!("the keys are: {}", known.join(", ")));
+                problems.error(&entry.span, format!("`{}` is not a key", entry.key), help);
+            }
+            Meaning::Unknown | Meaning::Other => {}
         }
     }
     check(&it, &entries, text, body, problems);
     Some(it)
 }
 
-fn check(it: &AgentDefinition, entries: &[Entry], text: &str, body: &str, problems: &mut Problems) {
+fn take(
+    it: &mut AgentProfile,
+    key: Key,
+    entry: &Entry,
+    authorship: Authorship,
+    problems: &mut Problems,
+) {
+    match key {
+        Key::Name => it.name = text(entry, problems).unwrap_or_default(),
+        Key::Description => it.description = text(entry, problems).unwrap_or_default(),
+        Key::Backend => it.backend = text(entry, problems),
+        Key::Models => it.models = models(entry, problems),
+        Key::Strengths => it.strengths = sentences(entry, problems),
+        Key::Weaknesses => it.weaknesses = sentences(entry, problems),
+        Key::Workspace => it.workspace = workspace(entry, problems),
+        Key::CanSpawnSubtasks => it.can_spawn_subtasks = flag(entry, problems),
+        Key::MaxSubtaskDepth => it.max_subtask_depth = depth(entry, problems),
+        Key::Tools => {
+            let list = words(&entry.key, &entry.node, problems);
+            let (tools, unknown) = tools::parse(&list);
+            it.tools = tools;
+            for name in unknown.into_iter().filter(|_| authorship == Authorship::Ours) {
+                let help = Some(suggest::help(name, &tools::names()));
+                problems.error(&entry.node.span, format!("there is no tool `{name}`"), help);
+            }
+        }
+        Key::Pattern => {
+            let message = format!("`{}` is not supported yet", entry.key);
+            let help = "remove it; until then, a task can delegate to other agents";
+            problems.error(&entry.span, message, Some(help.into()));
+        }
+    }
+}
+
+fn check(it: &AgentProfile, entries: &[Entry], text: &str, body: &str, problems: &mut Problems) {
     let place = |key: &str| entries.iter().find(|it| it.key == key).map(|it| it.span.clone());
     let begin = || 0..3.min(text.len());
     if it.description.trim().is_empty() {
@@ -91,118 +128,118 @@ fn check(it: &AgentDefinition, entries: &[Entry], text: &str, body: &str, proble
     for (key, name) in [("name", Some(&it.name)), ("backend", it.backend.as_ref())] {
         if name.is_some_and(|name| !fits(name)) {
             let span = place(key).unwrap_or_else(begin);
+            let message = format!("the {key} cannot be written as `@{key}`");
             let help = "use letters, digits, `-`, `_` and `.`";
-            problems.error(
-                &span,
-                format!("the {key} cannot be written as `@{key}`"),
-                Some(help.into()),
-            );
+            problems.error(&span, message, Some(help.into()));
         }
     }
     if body.len() > ROLE_BYTES_MAX {
         let start = text.len() - body.len();
         let message = format!("the role has more than {ROLE_BYTES_MAX} bytes");
-        problems.error(
-            &(start..start),
-            message,
-            Some("shorten it to leave room for the task".into()),
-        );
+        let help = "shorten it to leave room for the task";
+        problems.error(&(start..start), message, Some(help.into()));
     }
 }
 
-fn one(entry: &Entry, problems: &mut Problems) -> Option<String> {
-    match entry.values.as_slice() {
-        [value] if !entry.is_list => Some(value.clone()),
-        [] => None,
-        _ => {
-            let message = format!("`{}` must be a string, not a list", entry.key);
-            problems.error(&entry.span, message, Some("write it on one line".into()));
+fn wrong(entry: &Entry, wanted: &str, problems: &mut Problems) {
+    problems.error(&entry.node.span, format!("`{}` must be {wanted}", entry.key), None);
+}
+
+fn text(entry: &Entry, problems: &mut Problems) -> Option<String> {
+    match &entry.node.value {
+        Value::Text(text) => Some(text.trim().to_owned()),
+        Value::Empty => None,
+        Value::List(_) | Value::Map(_) => {
+            wrong(entry, "a text", problems);
             None
         }
     }
 }
 
-/// A list, or a comma-separated string.
-fn several(entry: &Entry) -> Vec<String> {
-    let parts = entry.values.iter().flat_map(|it| it.split(','));
-    parts.map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+/// A list, or a comma-separated text.
+fn words(key: &str, node: &Node, problems: &mut Problems) -> Vec<String> {
+    let split = |text: &str| -> Vec<String> {
+        text.split(',').map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+    };
+    match &node.value {
+        Value::Empty => Vec::new(),
+        Value::Text(text) => split(text),
+        Value::List(items) => items
+            .iter()
+            .filter_map(|item| match &item.value {
+                Value::Text(text) => Some(text.trim().to_owned()),
+                Value::Empty => None,
+                Value::List(_) | Value::Map(_) => {
+                    problems.error(&item.span, format!("`{key}` must be a list of words"), None);
+                    None
+                }
+            })
+            .collect(),
+        Value::Map(_) => {
+            problems.error(&node.span, format!("`{key}` must be a list"), None);
+            Vec::new()
+        }
+    }
 }
 
-/// A list, or one string.
-fn sentences(entry: &Entry) -> Vec<String> {
-    entry.values.iter().filter(|it| !it.is_empty()).cloned().collect()
+/// A list, or one text.
+fn sentences(entry: &Entry, problems: &mut Problems) -> Vec<String> {
+    match &entry.node.value {
+        Value::Text(text) => vec![text.trim().to_owned()],
+        Value::Empty | Value::List(_) | Value::Map(_) => words(&entry.key, &entry.node, problems),
+    }
+}
+
+/// A list, best first, or a map with `default`.
+fn models(entry: &Entry, problems: &mut Problems) -> Vec<String> {
+    let Value::Map(entries) = &entry.node.value else {
+        let mut models = words(&entry.key, &entry.node, problems);
+        // Other programs' word for the model of the caller.
+        models.retain(|it| it != "inherit");
+        return models;
+    };
+    let mut models = Vec::new();
+    for inner in entries {
+        if inner.key == "default" {
+            models = words("default", &inner.node, problems);
+        } else {
+            let message = format!("`{}` of `{}` is not supported yet", inner.key, entry.key);
+            problems.error(&inner.span, message, Some("keep only `default`".into()));
+        }
+    }
+    models
+}
+
+/// `shared` needs a list of files, so only a call can choose it.
+fn workspace(entry: &Entry, problems: &mut Problems) -> Option<WorkspaceMode> {
+    match text(entry, problems)?.as_str() {
+        "read_only" => Some(WorkspaceMode::ReadOnly),
+        "isolated" => Some(WorkspaceMode::Isolated),
+        _ => {
+            wrong(entry, "`read_only` or `isolated`", problems);
+            None
+        }
+    }
+}
+
+fn flag(entry: &Entry, problems: &mut Problems) -> Option<bool> {
+    match text(entry, problems)?.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" => Some(false),
+        _ => {
+            wrong(entry, "`true` or `false`", problems);
+            None
+        }
+    }
+}
+
+fn depth(entry: &Entry, problems: &mut Problems) -> Option<u32> {
+    let depth = text(entry, problems)?.parse().ok().filter(|it| *it <= DEPTH_MAX);
+    if depth.is_none() {
+        wrong(entry, &format!("a number up to {DEPTH_MAX}"), problems);
+    }
+    depth
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use expect_test::{Expect, expect};
-
-    fn fails(text: &str, expected: &Expect) {
-        let errors = parse_definition("x", "x.md", text).expect_err("it is broken");
-        let reported: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        expected.assert_eq(&reported.join("\n"));
-    }
-
-    /// S4-003: a definition states what its agent is and is not good for.
-    #[test]
-    fn parses_a_definition() {
-        let text = "\u{feff}---\nname: \"architect\"\ndescription: >\n  Designs systems\n  and plans.\n\
-                    tools: [read, 'search'] \nmodel:\n  - opus\n  - sonnet\nhandoffs:\n  - label: go\n\
-                    strengths:\n- design\nweaknesses: slow # really\nmcp-servers:\n  x:\n    url: y\n---\n\n\
-                    You are an architect.\n";
-        let it = parse_definition("file", "a.md", text).expect("it is fine");
-        assert_eq!((&*it.name, &*it.description), ("architect", "Designs systems and plans."));
-        assert_eq!((it.tools.len(), it.models), (2, vec!["opus".to_owned(), "sonnet".to_owned()]));
-        assert_eq!((it.strengths, it.weaknesses), (vec!["design".into()], vec!["slow".into()]));
-        assert_eq!(it.role, "You are an architect.");
-    }
-
-    #[test]
-    fn a_broken_definition_names_the_line() {
-        fails(
-            "# An agent\n",
-            &expect![[r#"
-            x.md:1:1: error: the file has no front matter
-             1 | # An agent
-               | ^
-            help: begin the file with `---`, `description: ...`, `---`"#]],
-        );
-        fails(
-            "---\ndescription: x\n",
-            &expect![[r#"
-            x.md:1:1: error: the front matter is not closed
-             1 | ---
-               | ^^^
-            help: close it with a line `---`"#]],
-        );
-        fails(
-            "---\nname: two words\ntools: a\nnonsense\n---\n",
-            &expect![[r#"
-            x.md:1:1: error: the agent has no description
-             1 | ---
-               | ^^^
-            help: add `description: what this agent is good for`
-            x.md:2:1: error: the name cannot be written as `@name`
-             2 | name: two words
-               | ^^^^
-            help: use letters, digits, `-`, `_` and `.`
-            x.md:4:1: error: `nonsense` is no entry
-             4 | nonsense
-               | ^^^^^^^^
-            help: write `key: value`"#]],
-        );
-        fails(
-            "---\ndescription:\n  - a\n  - b\n---\n",
-            &expect![[r#"
-            x.md:2:1: error: `description` must be a string, not a list
-             2 | description:
-               | ^^^^^^^^^^^
-            help: write it on one line
-            x.md:2:1: error: the agent has no description
-             2 | description:
-               | ^^^^^^^^^^^
-            help: add `description: what this agent is good for`"#]],
-        );
-    }
-}
+mod tests;

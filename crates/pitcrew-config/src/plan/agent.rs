@@ -1,14 +1,15 @@
-//! Chooses the agent of a task.
+//! Reads the agent of a task, and checks that the crew has it.
 
 use super::{
     PlanDefaults,
     keys::{BACKEND_BUILTIN, BACKEND_COMMAND},
 };
 use crate::{
-    diagnostic::Problems,
+    diagnostic::{Problems, Severity},
     document::{Section, Span, Spanned},
+    suggest,
 };
-use pitcrew_model::{AgentRef, TaskWork};
+use pitcrew_model::{AgentProblem, AgentRef, TaskWork};
 
 /// The agent of a `[[task]]`, from its keys, its kind of work and the defaults.
 ///
@@ -26,106 +27,113 @@ pub(super) fn of_task(
     let place = |key: &str| section.item(key).map(|(span, _)| span);
     let span = place("agent").or_else(|| place("backend"));
     let span: Span = span.unwrap_or_else(|| section.span.clone());
-    match resolve(title, work?, given, defaults) {
+    match choose(title, work?, given, defaults) {
         Ok(agent) => {
-            if let Some(problem) = missing(title, &agent, defaults) {
-                problems.add(defaults.missing_is, &span, problem.message, Some(problem.help));
+            if let Some(refused) = refused(title, &agent, work?, defaults) {
+                let severity = refused.severity(defaults);
+                problems.add(severity, &span, refused.message, Some(refused.help));
             }
             Some(agent)
         }
-        Err(AgentProblem { message, help }) => {
+        Err(AgentRefused { message, help, .. }) => {
             problems.error(&span, message, Some(help));
             None
         }
     }
 }
 
-/// The error for an agent whose program is not installed.
-pub(super) fn missing(
-    title: &str,
-    agent: &AgentRef,
-    defaults: &PlanDefaults,
-) -> Option<AgentProblem> {
-    let backend = agent.backend.as_deref()?;
-    let missing = defaults.missing.get(backend)?;
-    let message = format!("{title} needs `{backend}`, which is not installed: {}", missing.reason);
-    Some(AgentProblem { message, help: missing.help.clone() })
-}
-
 /// Why no agent can do a task, and how to fix it.
 #[derive(Debug)]
-pub(super) struct AgentProblem {
+pub(super) struct AgentRefused {
     pub message: String,
     pub help: String,
+    /// What the crew lacks, if the names themselves are valid.
+    pub problem: Option<AgentProblem>,
 }
 
-/// The backend that a kind of work requires, and the key that causes it.
-fn own_backend(work: &TaskWork) -> Option<(&'static str, &'static str)> {
-    match work {
-        TaskWork::Prompt { .. } => None,
-        TaskWork::Script { .. } => Some((BACKEND_BUILTIN, "script")),
-        TaskWork::Command { .. } => Some((BACKEND_COMMAND, "command")),
+impl AgentRefused {
+    pub fn severity(&self, defaults: &PlanDefaults) -> Severity {
+        match &self.problem {
+            Some(AgentProblem::Missing { .. }) => defaults.missing_is,
+            Some(
+                AgentProblem::NoneNamed
+                | AgentProblem::Unknown { .. }
+                | AgentProblem::Untrusted { .. }
+                | AgentProblem::NoBackend { .. }
+                | AgentProblem::NoModel { .. }
+                | AgentProblem::NoCommand { .. },
+            )
+            | None => Severity::Error,
+        }
     }
 }
 
-pub(super) fn resolve(
+/// The agent that a task of a plan names; no names if it leaves the choice to the crew.
+pub(super) fn choose(
     title: &str,
     work: &TaskWork,
     given: Option<AgentRef>,
     defaults: &PlanDefaults,
-) -> Result<AgentRef, AgentProblem> {
-    if let Some((backend, key)) = own_backend(work) {
-        let own = AgentRef::backend(backend);
-        return match given {
-            Some(other) if other != own => Err(AgentProblem {
-                message: format!("{title} has a `{key}`, but `{other}` cannot run it"),
-                help: format!("remove the agent: a `{key}` runs on `{backend}`"),
-            }),
-            Some(_) | None => Ok(own),
-        };
-    }
-    let agent =
-        given.or_else(|| defaults.agent.clone()).ok_or_else(|| no_agent(title, defaults))?;
-    let backend = agent.backend.or_else(|| defaults.agent.as_ref()?.backend.clone());
-    match (backend, agent.agent) {
-        (Some(backend), _) if backend == BACKEND_BUILTIN && defaults.model.is_none() => {
-            Err(without_model(title))
+) -> Result<AgentRef, AgentRefused> {
+    let (backend, key) = match work {
+        TaskWork::Prompt { .. } => {
+            let named = given.or_else(|| defaults.agent.clone());
+            let mut agent = named.unwrap_or(AgentRef { backend: None, agent: None });
+            let of_plan = || defaults.agent.as_ref()?.backend.clone();
+            agent.backend = agent.backend.or_else(of_plan);
+            return Ok(agent);
         }
-        (Some(backend), _) if backend == BACKEND_COMMAND => {
-            Err(without(title, &backend, "command"))
-        }
-        (Some(backend), agent) => Ok(AgentRef { backend: Some(backend), agent }),
-        (None, agent) => {
-            let agent = agent.unwrap_or_default();
-            Err(AgentProblem {
-                message: format!("{title} names `@{agent}`, but no backend that runs it"),
-                help: format!(
-                    "write `agent = \"claude:{agent}\"` with a backend of yours, or set `agent` in the settings"
-                ),
-            })
-        }
+        TaskWork::Script { .. } => (BACKEND_BUILTIN, "script"),
+        TaskWork::Command { .. } => (BACKEND_COMMAND, "command"),
+    };
+    let own = AgentRef::backend(backend);
+    match given {
+        Some(other) if other != own => Err(AgentRefused {
+            message: format!("{title} has a `{key}`, but `{other}` cannot run it"),
+            help: format!("remove the agent: a `{key}` runs on `{backend}`"),
+            problem: None,
+        }),
+        Some(_) | None => Ok(own),
     }
 }
 
-fn no_agent(title: &str, defaults: &PlanDefaults) -> AgentProblem {
-    let usual = "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`";
-    AgentProblem {
-        message: format!("{title} has a prompt but no agent"),
-        help: defaults.no_agent_help.clone().unwrap_or_else(|| usual.into()),
+/// Why the crew cannot do the task, if it cannot.
+pub(super) fn refused(
+    title: &str,
+    agent: &AgentRef,
+    work: &TaskWork,
+    defaults: &PlanDefaults,
+) -> Option<AgentRefused> {
+    let problem = defaults.crew.as_ref()?.resolve(agent, work, None, None).err()?;
+    // Not a problem of the plan: the caller asks the person.
+    if let AgentProblem::Untrusted { .. } = problem {
+        return None;
     }
+    let message = format!("{title} {problem}");
+    Some(AgentRefused { message, help: help(&problem, defaults), problem: Some(problem) })
 }
 
-fn without_model(title: &str) -> AgentProblem {
-    AgentProblem {
-        message: format!("{title} has a prompt for `builtin`, but no model is set"),
-        help: "set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = \"...\"`, or name another backend".into(),
-    }
-}
-
-fn without(title: &str, backend: &str, key: &str) -> AgentProblem {
-    AgentProblem {
-        message: format!("{title} runs on `{backend}`, but has no `{key}`"),
-        help: format!("add `{key} = \"...\"`, or name a backend that works from a prompt"),
+fn help(problem: &AgentProblem, defaults: &PlanDefaults) -> String {
+    match problem {
+        AgentProblem::NoneNamed => defaults.no_agent_help.clone().unwrap_or_else(|| {
+            "write `agent = \"claude\"` (or another backend) in the task, set `agent = \"claude\"` in the settings, or give the task a `command` or a `script`".into()
+        }),
+        AgentProblem::Unknown { name, known } => {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            format!(
+                "{}; to add another program, configure `[backends.{name}]` in your settings",
+                suggest::help(name, &known)
+            )
+        }
+        AgentProblem::Untrusted { .. } => "read the file, then run `pitcrew trust`".into(),
+        AgentProblem::NoBackend { agent } => format!(
+            "write `agent = \"claude:{agent}\"` with a backend of yours, or set `agent` in the settings"
+        ),
+        AgentProblem::Missing { help, .. } => help.clone(),
+        AgentProblem::NoModel { .. } => "set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = \"...\"`, or name another backend".into(),
+        AgentProblem::NoCommand { .. } => {
+            "add `command = \"...\"`, or name a backend that works from a prompt".into()
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     PlanDefaults, PlanErrors,
-    agent::{self, AgentProblem},
+    agent::{self, AgentRefused},
     head::{check_base, path_help},
     keys::{BACKEND_BUILTIN, shared_default},
     overrides::{self, Override, Scope},
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::diagnostic::Problems;
 use pitcrew_model::{
-    AgentRef, Deploy, Effort, Overlap, PlanHead, PlanSpec, RepoPath, TaskSpec, TaskWork, limits,
-    text,
+    AgentProblem, AgentRef, Deploy, Effort, Overlap, PlanHead, PlanSpec, Readiness, RepoPath,
+    TaskSpec, TaskWork, limits, text,
 };
 use std::collections::BTreeSet;
 
@@ -144,59 +144,69 @@ fn tasks(
         let key = unique(&text::slug(&part.title), &mut keys);
         let work = TaskWork::Prompt { prompt: part.prompt };
         let title = format!("task `{key}`");
-        match agent::resolve(&title, &work, part.agent, defaults) {
-            Ok(agent) if let Some(problem) = agent::missing(&title, &agent, defaults) => {
-                let message = problem.message.replacen(&title, "the request", 1);
-                problems.error(&whole, message, Some(problem.help));
-            }
-            Ok(agent) => tasks.push(TaskSpec {
-                key,
-                work,
-                region: part.regions,
-                depends_on: Vec::new(),
-                agent,
-                checks: request.checks.clone(),
-                expected_files: Vec::new(),
-                criteria: Vec::new(),
-                attempts_max: defaults.attempts_max,
-                timeout_ms: defaults.timeout_ms,
-                caps: pitcrew_model::Caps::NONE,
-                model: request.model.clone(),
-            }),
-            Err(problem) => {
-                let (message, help) = in_words(problem, request.agent.as_deref(), defaults);
-                problems.error(&whole, message, Some(help));
-            }
+        let named = part.agent.or_else(|| defaults.agent.clone());
+        let agent = named.unwrap_or(AgentRef { backend: None, agent: None });
+        if let Some(refused) = agent::refused(&title, &agent, &work, defaults) {
+            let (message, help) = in_words(&title, refused, request.agent.as_deref(), defaults);
+            problems.error(&whole, message, Some(help));
+            continue;
         }
+        tasks.push(TaskSpec {
+            key,
+            work,
+            region: part.regions,
+            depends_on: Vec::new(),
+            agent,
+            checks: request.checks.clone(),
+            expected_files: Vec::new(),
+            criteria: Vec::new(),
+            attempts_max: defaults.attempts_max,
+            timeout_ms: defaults.timeout_ms,
+            caps: pitcrew_model::Caps::NONE,
+            model: request.model.clone(),
+        });
     }
     Some(tasks)
 }
 
 /// The backends that a request can name. With a model, the built-in agent is one of them.
 fn known(defaults: &PlanDefaults) -> BTreeSet<String> {
-    let ours = defaults.model.as_ref().map(|_| BACKEND_BUILTIN.to_owned());
+    let crew = defaults.crew.as_ref();
+    let builtin = crew.and_then(|it| it.backends.get(BACKEND_BUILTIN));
+    let ours = builtin.filter(|it| it.readiness == Readiness::Ready);
+    let ours = ours.map(|_| BACKEND_BUILTIN.to_owned());
     defaults.backends.iter().cloned().chain(ours).collect()
 }
 
 /// Rewords a problem for a user who has no plan file.
 fn in_words(
-    problem: AgentProblem,
+    title: &str,
+    refused: AgentRefused,
     agent: Option<&str>,
     defaults: &PlanDefaults,
 ) -> (String, String) {
-    let usual = "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings";
-    match agent {
-        Some(BACKEND_BUILTIN) => {
+    let message = refused.message.replacen(title, "the request", 1);
+    match refused.problem {
+        Some(AgentProblem::NoneNamed) => {
+            let usual = "add `--agent claude` (or another backend), begin the request with `use claude: ...`, or set `agent = \"claude\"` in the settings";
+            let help = defaults.no_agent_help.clone().unwrap_or_else(|| usual.into());
+            ("no agent is set for the request".into(), help)
+        }
+        Some(AgentProblem::NoModel { .. }) => {
             let help = "set PITCREW_MODEL=provider/name or `[model]` in your settings, or name another agent with `--agent`; a `script` needs a plan file";
-            (problem.message, help.into())
+            (message, help.into())
         }
-        Some(agent) => {
-            (problem.message, format!("`--agent {agent}` needs a plan file: {}", problem.help))
+        Some(AgentProblem::NoCommand { .. }) => {
+            let agent = agent.unwrap_or_default();
+            (message, format!("`--agent {agent}` needs a plan file: {}", refused.help))
         }
-        None => (
-            "no agent is set for the request".into(),
-            defaults.no_agent_help.clone().unwrap_or_else(|| usual.into()),
-        ),
+        Some(
+            AgentProblem::Unknown { .. }
+            | AgentProblem::Untrusted { .. }
+            | AgentProblem::NoBackend { .. }
+            | AgentProblem::Missing { .. },
+        )
+        | None => (message, refused.help),
     }
 }
 

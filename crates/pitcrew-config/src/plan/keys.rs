@@ -1,8 +1,8 @@
 //! The keys of a plan, and the defaults for missing ones.
 
 use crate::{backend::known_names, diagnostic::Severity};
-use pitcrew_model::{AgentRef, Caps, HouseRules, Reads, RepoPath, limits};
-use std::collections::{BTreeMap, BTreeSet};
+use pitcrew_model::{AgentRef, Caps, Crew, HouseRules, Reads, RepoPath, limits};
+use std::collections::BTreeSet;
 
 pub use pitcrew_model::{BACKEND_BUILTIN, BACKEND_COMMAND};
 
@@ -125,8 +125,11 @@ pub(super) const LIST_ITEMS_MAX: usize = 1_000;
 /// The values for keys that a plan leaves out, from the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanDefaults {
-    /// The agent of a task that names none.
+    /// The agent of a task that names none. Set by a plan, not by the settings.
     pub agent: Option<AgentRef>,
+    /// Who can do tasks. Tasks that none of them can do are problems; the orchestrator resolves
+    /// the names. Absent: names are not checked.
+    pub crew: Option<Crew>,
     pub attempts_max: u32,
     pub timeout_ms: u64,
     /// The spending caps of a whole plan.
@@ -137,13 +140,9 @@ pub struct PlanDefaults {
     pub reads: Reads,
     /// The configured backends. They distinguish an agent's name from an ordinary word.
     pub backends: BTreeSet<String>,
-    /// The model of the built-in agent. Without one it runs only scripts and commands.
-    pub model: Option<String>,
     /// The help for a task without an agent. If absent, the usual advice.
     pub no_agent_help: Option<String>,
-    /// Backends whose program is not installed.
-    pub missing: BTreeMap<String, Missing>,
-    /// Whether it is an error that a task names one of them.
+    /// Whether it is an error that the program of a task's agent is not installed.
     pub missing_is: Severity,
 }
 
@@ -159,26 +158,18 @@ impl PlanDefaults {
     }
 }
 
-/// Why a backend cannot be started, and how to fix it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    pub reason: String,
-    pub help: String,
-}
-
 impl Default for PlanDefaults {
     fn default() -> Self {
         Self {
             agent: None,
+            crew: None,
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
             caps: Caps::NONE,
             denied: Vec::new(),
             reads: Reads::Guided,
             backends: known_names().map(str::to_owned).collect(),
-            model: None,
             no_agent_help: None,
-            missing: BTreeMap::new(),
             missing_is: Severity::Error,
         }
     }

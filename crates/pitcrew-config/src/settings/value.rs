@@ -135,19 +135,21 @@ impl Settings {
         }
     }
 
+    /// The agent of tasks that name none. A configured model is meant to be used.
+    pub fn default_agent(&self) -> Option<AgentRef> {
+        let own = || self.model.as_ref().map(|_| AgentRef::backend(BACKEND_BUILTIN));
+        self.agent.clone().or_else(own)
+    }
+
     /// The defaults for plans.
     pub fn plan_defaults(&self) -> PlanDefaults {
-        // A configured model is meant to be used.
-        let own = || self.model.as_ref().map(|_| AgentRef::backend(BACKEND_BUILTIN));
         PlanDefaults {
-            agent: self.agent.clone().or_else(own),
             attempts_max: limits::ATTEMPTS_PER_TASK_DEFAULT,
             timeout_ms: self.task_timeout_ms,
             caps: self.caps,
             denied: self.denied.clone(),
             reads: self.reads,
             backends: self.backends.keys().cloned().collect(),
-            model: self.model.as_ref().map(ModelSettings::title),
             ..PlanDefaults::default()
         }
     }

@@ -34,11 +34,12 @@ pub fn decide(
     if count > limits::TASKS_PER_PLAN_MAX {
         return Err(Rejection::TooManyTasks { count });
     }
-    create_plan::check(spec)?;
+    let spec = state.resolved(spec, None)?;
+    create_plan::check(&spec)?;
     saved_plans::has_room(state, actor, saved_plans::Saving::Task)?;
-    let depends_on = dependencies(state, &it.tasks, spec)?;
+    let depends_on = dependencies(state, &it.tasks, &spec)?;
     let task = state.tasks.next_id();
-    let mut events = vec![Event::TaskAdded { plan, task, spec: spec.clone(), depends_on }];
+    let mut events = vec![Event::TaskAdded { plan, task, spec, depends_on }];
     let asks = state.rule(&Action::PlanExecution) != Rule::AutoApprove;
     if actor == Actor::Person || !asks {
         return Ok(events);

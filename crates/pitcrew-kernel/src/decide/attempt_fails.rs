@@ -135,7 +135,7 @@ fn with_context(state: &State, attempt: &Attempt, failure: Failure) -> Failure {
             check.red_on_base = plan.red_on_base.contains(&check.command);
         }
     } else if let Failure::Gate { refusals, .. } = &mut failure
-        && plan.only_reads(attempt.task)
+        && plan.only_reads(&state.tasks[attempt.task])
     {
         let denied = refusals.iter_mut().filter(|it| it.kind == RefusalKind::Denied);
         denied.for_each(|it| it.kind = RefusalKind::OnlyReads);

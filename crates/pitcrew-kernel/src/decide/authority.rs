@@ -46,6 +46,7 @@ fn of_worker(state: &State, worker: WorkerId, command: &Command) -> Result<(), R
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
+        | Command::ApplyCrew { .. }
         | Command::ApplyQueryLimits { .. }
         | Command::ApplySandbox { .. }
         | Command::AcceptTier { .. }
@@ -112,6 +113,7 @@ fn client(command: &Command) -> bool {
         | Command::CollectGarbage
         | Command::ApplySettings { .. }
         | Command::ApplyMatrix { .. }
+        | Command::ApplyCrew { .. }
         | Command::ApplySandbox { .. }
         | Command::AcceptTier { .. }
         | Command::RevokeGrant { .. }

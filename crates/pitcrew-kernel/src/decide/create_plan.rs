@@ -9,14 +9,15 @@ use pitcrew_model::{
 };
 
 pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>, Rejection> {
-    let tasks = &it.spec.tasks;
+    let resolve = |task: &TaskSpec| state.resolved(task, it.default_agent.as_ref());
+    let tasks = it.spec.tasks.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
     if tasks.is_empty() {
         return Err(Rejection::EmptyPlan);
     }
     if tasks.len() > limits::TASKS_PER_PLAN_MAX {
         return Err(Rejection::TooManyTasks { count: tasks.len() });
     }
-    for task in tasks {
+    for task in &tasks {
         check(task)?;
     }
     saved_plans::has_room(state, actor, saved_plans::Saving::Plan { tasks_count: tasks.len() })?;
@@ -25,7 +26,7 @@ pub fn decide(state: &State, actor: Actor, it: &CreatePlan) -> Result<Vec<Event>
         return Err(state.denied(Action::PlanExecution));
     }
     sandbox::admit(state)?;
-    let order = order::topological(tasks)?;
+    let order = order::topological(&tasks)?;
     let plan = state.plans.next_id();
     let status = match it.origin {
         Origin::File => PlanStatus::Draft,

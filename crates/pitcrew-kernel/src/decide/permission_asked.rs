@@ -27,8 +27,10 @@ pub fn decide(
     let Judgment { rule, action, grant } = state.judge(attempt.task, tool);
     let decided = |option| {
         let (call, title) = (call.into(), tool.title.clone());
-        let denied = action.as_ref().filter(|_| rule == Rule::AutoDeny);
-        let denied_by = denied.map(|it| state.matrix.source(it));
+        let denied_by = match rule {
+            Rule::AutoDeny => state.denied_by(attempt.task, tool, action.as_ref()),
+            Rule::AutoApprove | Rule::AskUser => None,
+        };
         let action = action.clone();
         Ok(vec![Event::ToolDecided { worker, call, title, option, action, grant, denied_by }])
     };

@@ -4,7 +4,9 @@
 //! what to do instead.
 
 use crate::{
-    State, permit, react,
+    State,
+    crew::Subtask,
+    permit, react,
     state::{Attempt, Process, Task},
 };
 use alloc::{collections::BTreeSet, format, string::ToString};
@@ -38,23 +40,27 @@ pub fn check(
     state: &State,
     at: Timestamp,
     parent: &Attempt,
-    asked: &[SubtaskSpec],
+    asked: &[Subtask],
 ) -> Result<(), Rejection> {
     if asked.is_empty() {
         return Err(Rejection::NoSubtasks);
     }
     rule(state)?;
+    let task = &state.tasks[parent.task];
+    if task.profile.as_ref().is_some_and(|it| !it.may_spawn()) {
+        return Err(Rejection::MayNotSpawn { agent: task.spec.agent.to_string() });
+    }
     let depth = depth(state, parent);
     let depth_max = state.depth_max(&state.tasks[parent.task]);
     if depth > depth_max {
         return Err(Rejection::SubtaskTooDeep { depth, max: depth_max });
     }
     numbers(state, at, parent, asked.len())?;
-    for (index, spec) in asked.iter().enumerate() {
-        cycle(state, parent, spec)?;
-        backend(state, at, spec)?;
-        commands(state, parent, spec)?;
-        files(state, parent, spec, index + 1)?;
+    for (index, subtask) in asked.iter().enumerate() {
+        cycle(state, parent, &subtask.spec)?;
+        backend(state, at, &subtask.spec)?;
+        commands(state, parent, &subtask.spec)?;
+        files(state, parent, subtask, index + 1)?;
         leases(state, parent, asked, index)?;
     }
     if state.agenda.processes_count >= state.agents_live_max {
@@ -155,10 +161,11 @@ pub fn backend(state: &State, at: Timestamp, spec: &SubtaskSpec) -> Result<(), R
 fn files(
     state: &State,
     parent: &Attempt,
-    spec: &SubtaskSpec,
+    subtask: &Subtask,
     number: usize,
 ) -> Result<(), Rejection> {
-    let workspace = spec.workspace;
+    let Subtask { spec, workspace } = subtask;
+    let workspace = *workspace;
     let task = &state.tasks[parent.task];
     match workspace {
         WorkspaceMode::ReadOnly => return Ok(()),
@@ -217,11 +224,11 @@ pub fn keeps_off(state: &State, task: &Task, beside: &BTreeSet<TaskId>) -> Resul
 fn leases(
     state: &State,
     parent: &Attempt,
-    asked: &[SubtaskSpec],
+    asked: &[Subtask],
     index: usize,
 ) -> Result<(), Rejection> {
-    let spec = &asked[index];
-    if spec.workspace != WorkspaceMode::Shared {
+    let Subtask { spec, workspace } = &asked[index];
+    if *workspace != WorkspaceMode::Shared {
         return Ok(());
     }
     let taken = |path: &RepoPath, files: &[RepoPath]| overlap(core::slice::from_ref(path), files);
@@ -230,7 +237,7 @@ fn leases(
     let live = shared.map(|it| (SubtaskName(it.id).to_string(), &it.spec.region));
     let before =
         asked[..index].iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
-    let before = before.map(|(it, number)| (format!("sub-task {number}"), &it.target_files));
+    let before = before.map(|(it, number)| (format!("sub-task {number}"), &it.spec.target_files));
     for (by, files) in live.chain(before) {
         if let Some(path) = spec.target_files.iter().find(|it| taken(it, files)) {
             let (number, path) = (index + 1, path.clone());

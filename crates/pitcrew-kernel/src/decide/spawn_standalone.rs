@@ -2,7 +2,7 @@
 //! branch, and a person lands it.
 
 use super::{create_plan, spawn_safety, spawn_subtasks};
-use crate::State;
+use crate::{State, crew::Subtask};
 use alloc::{
     format,
     string::{String, ToString},
@@ -24,15 +24,17 @@ pub fn decide(
     rules: &HouseRules,
     call: Option<&str>,
 ) -> Result<Vec<Event>, Rejection> {
-    check(state, input, subtasks)?;
-    denied(subtasks, rules)?;
+    let resolve = |(it, number)| state.resolved_subtask(it, number);
+    let subtasks = subtasks.iter().zip(1..).map(resolve).collect::<Result<Vec<_>, _>>()?;
+    check(state, input, &subtasks)?;
+    denied(&subtasks, rules)?;
     let (plan, actor) = (state.plans.next_id(), input.actor);
     let status = PlanStatus::Draft;
-    let head = head(subtasks, rules);
+    let head = head(&subtasks, rules);
     let mut events = vec![Event::PlanCreated { plan, head, status, clean_base: false, actor }];
     let (mut tasks, mut readers) = (Vec::new(), Vec::new());
     for (subtask, number) in subtasks.iter().zip(state.tasks.next_id().0..) {
-        let (task, spec) = (TaskId(number), spec(subtask, tasks.len() + 1));
+        let (task, spec) = (TaskId(number), spec(&subtask.spec, tasks.len() + 1));
         create_plan::check(&spec)?;
         tasks.push(task);
         if subtask.workspace == WorkspaceMode::ReadOnly {
@@ -48,7 +50,7 @@ pub fn decide(
     Ok(events)
 }
 
-fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), Rejection> {
+fn check(state: &State, input: &Input, subtasks: &[Subtask]) -> Result<(), Rejection> {
     if subtasks.is_empty() {
         return Err(Rejection::NoSubtasks);
     }
@@ -65,8 +67,8 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
     if count.saturating_add(asked) > max {
         return Err(Rejection::TooManyStandalone { count, asked, max });
     }
-    for (spec, number) in subtasks.iter().zip(1..) {
-        if spec.workspace == WorkspaceMode::Shared {
+    for (Subtask { spec, workspace }, number) in subtasks.iter().zip(1..) {
+        if *workspace == WorkspaceMode::Shared {
             return Err(Rejection::NothingToShare { number });
         }
         spawn_safety::backend(state, input.at, spec)?;
@@ -76,9 +78,9 @@ fn check(state: &State, input: &Input, subtasks: &[SubtaskSpec]) -> Result<(), R
 }
 
 /// Rejects a sub-task whose target files are all denied.
-fn denied(subtasks: &[SubtaskSpec], rules: &HouseRules) -> Result<(), Rejection> {
-    for (spec, number) in subtasks.iter().zip(1..) {
-        for path in &spec.target_files {
+fn denied(subtasks: &[Subtask], rules: &HouseRules) -> Result<(), Rejection> {
+    for (subtask, number) in subtasks.iter().zip(1..) {
+        for path in &subtask.spec.target_files {
             if let Some(rule) = rules.denied.iter().find(|it| it.contains(path.as_str())) {
                 let (path, rule) = (path.clone(), rule.clone());
                 return Err(Rejection::TargetFilesDenied { number, path, rule });
@@ -102,8 +104,8 @@ fn program(state: &State, spec: &SubtaskSpec) -> Result<(), Rejection> {
     }
 }
 
-fn head(subtasks: &[SubtaskSpec], rules: &HouseRules) -> PlanHead {
-    let first = subtasks.first().map(spawn_subtasks::key).unwrap_or_default();
+fn head(subtasks: &[Subtask], rules: &HouseRules) -> PlanHead {
+    let first = subtasks.first().map(|it| spawn_subtasks::key(&it.spec)).unwrap_or_default();
     PlanHead {
         name: format!("client: {first}"),
         description: String::new(),

@@ -1,7 +1,7 @@
 //! A worker creates sub-tasks: all of the call, or none.
 
 use super::{await_subtasks, create_plan, spawn_safety};
-use crate::{State, state::Attempt};
+use crate::{State, crew::Subtask, state::Attempt};
 use alloc::{string::String, vec::Vec};
 use pitcrew_model::{
     AttemptId, Caps, Delegation, Event, Input, Rejection, RepoPath, SubtaskSpec, TaskId, TaskSpec,
@@ -23,7 +23,9 @@ pub fn decide(
     names: &Names,
 ) -> Result<Vec<Event>, Rejection> {
     let parent = spawn_safety::parent(state, attempt)?;
-    spawn_safety::check(state, input.at, parent, subtasks)?;
+    let resolve = |(it, number)| state.resolved_subtask(it, number);
+    let subtasks = subtasks.iter().zip(1..).map(resolve).collect::<Result<Vec<_>, _>>()?;
+    spawn_safety::check(state, input.at, parent, &subtasks)?;
     if wait_ms.is_some() {
         await_subtasks::may_wait(state, parent)?;
     }
@@ -53,7 +55,7 @@ pub fn decide(
 fn delegation(
     state: &State,
     parent: &Attempt,
-    subtask: &SubtaskSpec,
+    subtask: &Subtask,
     blocking: bool,
     group: Option<u64>,
     names: &Names,
@@ -61,29 +63,26 @@ fn delegation(
     let above = state.tasks[parent.task].delegation.as_ref();
     // A sub-task of a guest gets the guest's files, or some of them.
     let inherited = || above.map_or(Vec::new(), |it| it.target_files.clone());
-    let named = !subtask.target_files.is_empty();
+    let Subtask { spec, workspace } = subtask;
+    let named = !spec.target_files.is_empty();
     Delegation {
         parent: parent.id,
-        kind: subtask.kind,
+        kind: spec.kind,
         depth: spawn_safety::depth(state, parent),
-        workspace: subtask.workspace,
-        target_files: if named { subtask.target_files.clone() } else { inherited() },
+        workspace: *workspace,
+        target_files: if named { spec.target_files.clone() } else { inherited() },
         blocking,
-        expected_output: text::cut(&subtask.expected_output, limits::SUMMARY_BYTES_MAX).into(),
+        expected_output: text::cut(&spec.expected_output, limits::SUMMARY_BYTES_MAX).into(),
         group,
         nonce: text::cut(names.nonce, limits::NAME_BYTES_MAX).into(),
         call: names.call.map(Into::into),
     }
 }
 
-fn spec(
-    state: &State,
-    parent: &Attempt,
-    subtask: &SubtaskSpec,
-    delegation: &Delegation,
-) -> TaskSpec {
+fn spec(state: &State, parent: &Attempt, subtask: &Subtask, delegation: &Delegation) -> TaskSpec {
+    let Subtask { spec: subtask, workspace } = subtask;
     let of_parent = || state.tasks[parent.task].spec.region.clone();
-    let named = !delegation.target_files.is_empty() && subtask.workspace != WorkspaceMode::ReadOnly;
+    let named = !delegation.target_files.is_empty() && *workspace != WorkspaceMode::ReadOnly;
     let region: Vec<RepoPath> = if named { delegation.target_files.clone() } else { of_parent() };
     TaskSpec {
         key: key(subtask),

@@ -29,6 +29,7 @@ pub fn added(
     let waits = delegation.workspace != WorkspaceMode::Shared && !is_still;
     let mut row = task::row(task, plan, spec, &[]);
     row.delegation = Some(Arc::new(delegation.clone()));
+    row.profile = state.profile(&spec.agent).cloned();
     row.deployed = true;
     row.waits_for_snapshot = waits;
     state.tasks.push(task, row);

@@ -26,7 +26,8 @@ pub fn added(state: &mut State, plan: PlanId, task: TaskId, spec: &TaskSpec, aft
     let (waiting_count, blocking_count) =
         (ended(|it| it != TaskStatus::Completed), ended(blocks_others));
     let fresh = row(task, plan, spec, after);
-    let row = Task { region_key, deployed, waiting_count, blocking_count, ..fresh };
+    let profile = state.profile(&spec.agent).cloned();
+    let row = Task { profile, region_key, deployed, waiting_count, blocking_count, ..fresh };
     state.tasks.push(task, row);
     for dependency in after {
         state.tasks.row(*dependency).dependents.push(task);
@@ -40,6 +41,7 @@ pub fn row(task: TaskId, plan: PlanId, spec: &TaskSpec, after: &[TaskId]) -> Tas
         id: task,
         plan,
         spec: Arc::new(spec.clone()),
+        profile: None,
         delegation: None,
         waits_for_snapshot: false,
         pull: Pull::None,

@@ -99,12 +99,16 @@ impl State {
     pub fn depth_max(&self, task: &Task) -> u32 {
         let limits = &self.matrix.limits;
         let standalone = self.plans[task.plan].standalone.is_some();
-        if standalone { limits.subtask_depth_standalone } else { limits.subtask_depth }
+        let max = if standalone { limits.subtask_depth_standalone } else { limits.subtask_depth };
+        let of_definition =
+            |it: &Task| Some(self.depth_of(it) + it.profile.as_ref()?.max_subtask_depth?);
+        self.chain(task.id).filter_map(of_definition).fold(max, u32::min)
     }
 
     /// Returns whether the task may have sub-tasks.
     pub fn may_spawn(&self, task: &Task) -> bool {
-        self.depth_of(task) < self.depth_max(task)
+        let is_allowed = task.profile.as_ref().is_none_or(|it| it.may_spawn());
+        is_allowed && self.depth_of(task) < self.depth_max(task)
     }
 
     /// Returns the task that the worker works on.

@@ -51,6 +51,7 @@ fn plan() -> CreatePlan {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     }
 }
 

@@ -95,7 +95,7 @@ fn subtask(prompt: String) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt },
         expected_output: String::new(),
         model: None,
-        workspace: WorkspaceMode::ReadOnly,
+        workspace: Some(WorkspaceMode::ReadOnly),
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,

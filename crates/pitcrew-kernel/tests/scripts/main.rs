@@ -14,6 +14,7 @@ mod unreachable;
 mod plan_slots;
 mod long_limits;
 mod backends;
+mod crew;
 mod budgets;
 mod usage;
 mod egress;

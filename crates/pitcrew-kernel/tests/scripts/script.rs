@@ -5,6 +5,7 @@
 //! and not printed, unless a line says `snapshots`.
 
 mod family;
+mod crew;
 mod input;
 mod signals;
 mod results;

@@ -4,8 +4,8 @@ use crate::{
     golden, queries,
     subtasks::{output, subtask_spec},
     values::{
-        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, house_rules, matrix, plan_head,
-        sandbox, sandbox_of_root, task_spec,
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, crew, house_rules, matrix,
+        plan_head, sandbox, sandbox_of_root, task_spec,
     },
 };
 use pitcrew_model::{
@@ -21,6 +21,7 @@ fn commands() -> Vec<Command> {
             origin: Origin::File,
             clean_base: false,
             approval: Approval::Ask,
+            default_agent: None,
         }),
         Command::DecideRequest {
             request: REQUEST,
@@ -136,6 +137,7 @@ fn permission_commands() -> Vec<Command> {
             shown: None,
         },
         Command::ApplyMatrix { matrix: matrix() },
+        Command::ApplyCrew { crew: crew() },
         Command::RevokeGrant { grant: GrantId(4) },
         Command::ApplySandbox { sandbox: sandbox() },
         Command::ApplySandbox {
@@ -193,6 +195,7 @@ golden!(
         AddTask,
         SendMessage,
         ApplyMatrix,
+        ApplyCrew,
         RevokeGrant,
         ApplySandbox,
         AcceptTier,

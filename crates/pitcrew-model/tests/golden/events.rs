@@ -4,17 +4,17 @@ use crate::{
     golden, queries,
     subtasks::{delegation, output},
     values::{
-        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, exit, grant, matrix, path,
+        ATTEMPT, MESSAGE, PLAN, REQUEST, TASK, WORKER, commit, crew, exit, grant, matrix, path,
         plan_head, sandbox, sandbox_of_root, task_spec,
     },
 };
 use pitcrew_model::{
-    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, EffectId, EffectResult,
-    EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId, GrantTarget,
-    History, HoldCause, Hooks, LandingStatus, Matrix, Measure, Message, MessageContext,
-    MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority, Reads, Reason,
-    RequestKind, RequestStatus, RuleSource, Seq, Sign, Spending, TaskId, TaskSpec, TaskStatus,
-    Tier, Timestamp, TurnCause, Usage, WorkerStatus,
+    Access, Action, Actor, AwaitEnd, BudgetScope, Caps, Claim, Confined, Crew, EffectId,
+    EffectResult, EgressDecision, EgressOf, Entry, Event, Failure, Freshness, Grant, GrantId,
+    GrantTarget, History, HoldCause, Hooks, LandingStatus, Matrix, Measure, Message,
+    MessageContext, MessageKind, MessageStatus, Outcome, Party, PlanHead, PlanStatus, Priority,
+    Reads, Reason, RequestKind, RequestStatus, RuleSource, Seq, Sign, Spending, TaskId, TaskSpec,
+    TaskStatus, Tier, Timestamp, TurnCause, Usage, WorkerStatus,
 };
 
 fn events() -> Vec<Event> {
@@ -319,6 +319,15 @@ fn denied_events() -> Vec<Event> {
             grant: None,
             denied_by: Some(RuleSource::File("permissions.md:5".into())),
         },
+        Event::ToolDecided {
+            worker: WORKER,
+            call: "call-1".into(),
+            title: "Edit the tests".into(),
+            option: None,
+            action: None,
+            grant: None,
+            denied_by: Some(RuleSource::Definition("reviewer.md".into())),
+        },
         Event::MatrixApplied {
             matrix: Matrix {
                 places: [(Action::ForcePush, "permissions.md:5".into())].into(),
@@ -367,6 +376,8 @@ fn request_events() -> Vec<Event> {
         },
         Event::ToolAnswered { request: REQUEST, worker: WORKER, call: call(), option },
         Event::MatrixApplied { matrix: matrix() },
+        Event::CrewApplied { crew: crew() },
+        Event::CrewApplied { crew: Crew::default() },
         Event::GrantGiven { grant: grant(), request: REQUEST, actor: Actor::Person },
         Event::GrantGiven {
             grant: Grant { command: None, reach: GrantTarget::Task(TASK), ..grant() },
@@ -501,6 +512,7 @@ golden!(
         MessageQueued,
         MessageMoved,
         MatrixApplied,
+        CrewApplied,
         GrantGiven,
         GrantRevoked,
         QueryLimitsApplied,

@@ -40,7 +40,7 @@ pub fn subtask_spec() -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: "Look at the API".into() },
         expected_output: "an opinion".into(),
         model: Some("small".into()),
-        workspace: WorkspaceMode::Shared,
+        workspace: Some(WorkspaceMode::Shared),
         target_files: vec![path("src/api/mod.rs")],
         attempts_max: 1,
         timeout_ms: 60_000,
@@ -89,7 +89,7 @@ fn a_spec_of_a_subtask_may_omit_fields() {
     let short =
         r#"{"agent":{"backend":"claude","agent":null},"work":{"kind":"prompt","prompt":"Look"}}"#;
     let spec: SubtaskSpec = serde_json::from_str(short).expect("a short one");
-    assert_eq!((spec.workspace, spec.kind), (WorkspaceMode::ReadOnly, SubtaskKind::Delegate));
+    assert_eq!((spec.workspace, spec.kind), (None, SubtaskKind::Delegate));
     assert_eq!((spec.attempts_max, spec.timeout_ms), (1, 3_600_000));
 }
 

@@ -1,9 +1,10 @@
 //! The parts of the samples.
 
 use pitcrew_model::{
-    Action, AgentRef, AttemptId, Caps, CheckResult, CommitId, Deploy, Effort, Exit, Grant, GrantId,
-    GrantTarget, HouseRules, Matrix, MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Reads,
-    RepoPath, RequestId, Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolUse, WorkerId, Zone,
+    Action, AgentProfile, AgentRef, AttemptId, BackendProfile, Capability, Caps, CheckResult,
+    CommitId, Crew, Deploy, Effort, Exit, Grant, GrantId, GrantTarget, HouseRules, Matrix,
+    MatrixLimits, MessageId, Overlap, PlanHead, PlanId, Readiness, Reads, RepoPath, RequestId,
+    Sandbox, TaskId, TaskSpec, TaskWork, Tier, ToolSet, ToolUse, WorkerId, WorkspaceMode, Zone,
 };
 
 pub const PLAN: PlanId = PlanId(7);
@@ -99,6 +100,51 @@ pub fn tool_use() -> ToolUse {
         outside: strings(&["/etc/hosts"]),
         command: Some("cargo test".into()),
         partial: false,
+    }
+}
+
+/// A crew in which every field of an agent is set, and every state of a backend occurs.
+pub fn crew() -> Crew {
+    let backend = |name: &str, readiness| {
+        (name.to_owned(), BackendProfile { title: "A program".into(), readiness })
+    };
+    let missing = Readiness::Missing { reason: "no program".into(), help: "install it".into() };
+    let architect = AgentProfile {
+        name: "architect".into(),
+        description: "Designs.".into(),
+        role: "You are an architect.".into(),
+        backend: Some("claude".into()),
+        models: strings(&["opus"]),
+        tools: Some(ToolSet {
+            capabilities: [
+                Capability::Read,
+                Capability::Edit,
+                Capability::Execute,
+                Capability::Web,
+                Capability::Delegate,
+            ]
+            .into(),
+            names: [String::from("a2a_query")].into(),
+        }),
+        strengths: strings(&["interfaces"]),
+        weaknesses: strings(&["details"]),
+        workspace: Some(WorkspaceMode::Isolated),
+        can_spawn_subtasks: Some(false),
+        max_subtask_depth: Some(1),
+        source: ".pitcrew/agents/architect.md".into(),
+    };
+    Crew {
+        default_agent: Some(AgentRef::backend("claude")),
+        backends: [
+            backend("builtin", Readiness::NoModel),
+            backend("claude", Readiness::Ready),
+            backend("codex", missing),
+            backend("command", Readiness::CommandsOnly),
+            backend("goose", Readiness::NoLogin),
+        ]
+        .into(),
+        agents: [(architect.name.clone(), architect.into())].into(),
+        untrusted: [("painter".to_owned(), ".github/agents/painter.md".to_owned())].into(),
     }
 }
 

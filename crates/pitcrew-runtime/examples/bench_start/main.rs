@@ -175,6 +175,7 @@ fn plan() -> Outcome<Command> {
         origin: Origin::File,
         clean_base: false,
         approval,
+        default_agent: None,
     }))
 }
 

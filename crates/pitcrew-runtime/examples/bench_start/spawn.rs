@@ -131,7 +131,7 @@ fn spec(round: usize, workspace: WorkspaceMode) -> SubtaskSpec {
         work: TaskWork::Script { prompt, script },
         expected_output: String::new(),
         model: None,
-        workspace,
+        workspace: Some(workspace),
         target_files: Vec::new(),
         attempts_max: 1,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,

@@ -86,7 +86,13 @@ fn plan() -> Command {
         pitcrew_config::Settings::load(&pitcrew_config::Sources::default()).unwrap();
     let parsed = pitcrew_config::parse_plan("p", text, &settings.plan_defaults()).unwrap();
     let (spec, origin, approval) = (parsed.spec, Origin::File, Approval::Given);
-    Command::CreatePlan(CreatePlan { spec, origin, clean_base: false, approval })
+    Command::CreatePlan(CreatePlan {
+        spec,
+        origin,
+        clean_base: false,
+        approval,
+        default_agent: None,
+    })
 }
 
 fn prepared(effect: EffectId) -> Signal {

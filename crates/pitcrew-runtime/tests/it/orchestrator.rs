@@ -79,7 +79,7 @@ pub fn plan(check: &str) -> Command {
     let (settings, _) = Settings::load(&Sources::default()).unwrap();
     let spec = parse_plan("plan.toml", &text, &settings.plan_defaults()).unwrap().spec;
     let (origin, clean_base, approval) = (Origin::File, false, Approval::Given);
-    Command::CreatePlan(CreatePlan { spec, origin, clean_base, approval })
+    Command::CreatePlan(CreatePlan { spec, origin, clean_base, approval, default_agent: None })
 }
 
 /// A plan whose base check runs for ten minutes, in a process that records its id.

@@ -4,10 +4,10 @@ use pitcrew_config::{
     BackendSettings, Dirs, PlanDefaults, Settings, Sources, WorkspaceId, parse_plan,
 };
 use pitcrew_git::{Git, Repository};
-use pitcrew_model::{HouseRules, text};
+use pitcrew_model::{BackendProfile, Crew, HouseRules, Readiness, text};
 use pitcrew_process::Cancel;
 use pitcrew_runtime::{Orchestrator, Setup, Tokens};
-use pitcrew_server::{AgentRow, Desk, ReadPlan, Serve, serve};
+use pitcrew_server::{Desk, ReadPlan, Serve, serve};
 use std::{
     collections::BTreeMap,
     env,
@@ -45,6 +45,8 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     dirs.make()?;
     let (mut settings, _) = Settings::load(&Sources::default())?;
     settings.backends = backends(&program, lab);
+    let ours = ["builtin", "command"].map(str::to_owned);
+    let names = settings.backends.keys().cloned().chain(ours).collect();
     // This program cannot launch sandboxes.
     settings.sandbox.tier = Some(pitcrew_model::Tier::T1);
     let tokens = Tokens::new(fs::read_to_string(lab.join("token"))?);
@@ -56,14 +58,16 @@ async fn orchestrate(lab: &Path, idle_ms: Option<u64>) -> Result<(), Box<dyn Err
     let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     let orchestrator = Orchestrator::start(setup)?;
     let idle = idle_ms.map(Duration::from_millis);
-    let desk = Arc::new(LabDesk);
+    let desk = Arc::new(LabDesk { backends: names });
     let order = Serve { orchestrator, tokens, socket, workspace, idle, desk, terminate };
     serve(order, || {}).await?;
     Ok(())
 }
 
 /// Reads plans with the built-in settings.
-struct LabDesk;
+struct LabDesk {
+    backends: Vec<String>,
+}
 
 impl Desk for LabDesk {
     fn read_plan(&self, text: &str) -> Result<ReadPlan, String> {
@@ -72,8 +76,13 @@ impl Desk for LabDesk {
         Ok(ReadPlan { spec: parsed.spec, warnings: Vec::new() })
     }
 
-    fn agents(&self) -> Vec<AgentRow> {
-        Vec::new()
+    fn crew(&self) -> Crew {
+        let ready = |name: &String| {
+            let (title, readiness) = (name.clone(), Readiness::Ready);
+            (name.clone(), BackendProfile { title, readiness })
+        };
+        let backends = self.backends.iter().map(ready).collect();
+        Crew { backends, ..Crew::default() }
     }
 
     fn rules(&self) -> HouseRules {

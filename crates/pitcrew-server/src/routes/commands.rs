@@ -16,7 +16,7 @@ pub async fn command(
     State(doors): State<Arc<Doors>>,
     JsonBody(command): JsonBody<Command>,
 ) -> Response {
-    match doors.orchestrator.handle().command(Actor::Person, command).await {
+    match doors.command(Actor::Person, command).await {
         Ok(accepted) => {
             let created = Created::from_events(accepted.entries.iter().map(|it| &it.event));
             Json(Accepted { seq: accepted.seq, created }).into_response()

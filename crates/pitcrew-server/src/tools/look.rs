@@ -3,7 +3,7 @@
 use super::{Caller, Calling, Refused};
 use crate::serve::{Doors, now};
 use pitcrew_mcp::ToolAnswer;
-use pitcrew_model::{PlanId, Rejection, TaskId};
+use pitcrew_model::{AgentProfile, Crew, PlanId, Readiness, Rejection, TaskId};
 use pitcrew_views::{BoardView, Scope, TaskView};
 use serde_json::{Map, Value, json};
 use std::{fmt::Write as _, sync::Arc};
@@ -85,36 +85,83 @@ fn structured(board: &BoardView) -> Map<String, Value> {
     ])
 }
 
-pub async fn agents(doors: &Arc<Doors>) -> ToolAnswer {
-    let desk = doors.desk.clone();
-    let looked = tokio::task::spawn_blocking(move || desk.agents()).await;
-    let agents = looked.unwrap_or_default();
+pub async fn agents(doors: &Arc<Doors>) -> Result<ToolAnswer, Refused> {
+    let crew = doors.crew().await?;
     let mut text = String::new();
-    for agent in &agents {
-        let line = writeln!(text, "- {}: {}. {}", agent.name, agent.status, agent.description);
+    for (name, backend) in &crew.backends {
+        let status = status(&backend.readiness);
+        let line = writeln!(text, "- {name}: {status}. {}", backend.title);
         line.expect("a string takes everything");
-        let Some(role) = &agent.role else { continue };
-        for (what, list) in [("Good at", &role.strengths), ("Not for", &role.weaknesses)] {
+    }
+    for agent in named(&crew) {
+        let status = status_of_agent(&crew, agent);
+        let line = writeln!(text, "- {}: {status}. {}", agent.name, agent.description);
+        line.expect("a string takes everything");
+        for (what, list) in [("Good at", &agent.strengths), ("Not for", &agent.weaknesses)] {
             if !list.is_empty() {
                 let line = writeln!(text, "  {what}: {}.", list.join(", "));
                 line.expect("a string takes everything");
             }
         }
     }
-    let rows = agents.iter().map(|it| {
-        let role = it.role.clone().unwrap_or_default();
+    let backends = crew.backends.iter().map(|(name, it)| {
         json!({
-            "name": it.name,
-            "kind": if it.role.is_some() { "role" } else { "backend" },
-            "status": it.status,
-            "description": it.description,
-            "backend": role.backend,
-            "strengths": role.strengths,
-            "weaknesses": role.weaknesses,
-            "models": role.models,
-            "tools": role.tools,
-            "source": role.source,
+            "name": name,
+            "kind": "backend",
+            "status": status(&it.readiness),
+            "description": it.title,
+            "backend": null,
+            "strengths": [],
+            "weaknesses": [],
+            "models": [],
+            "tools": [],
+            "source": "",
         })
     });
-    ToolAnswer::new(text, Map::from_iter([("agents".to_owned(), rows.collect())]))
+    let agents = named(&crew).map(|it| {
+        let tools = it.tools.as_ref().map(|it| it.capabilities.iter().map(ToString::to_string));
+        json!({
+            "name": it.name,
+            "kind": "role",
+            "status": status_of_agent(&crew, it),
+            "description": it.description,
+            "backend": backend_of(&crew, it),
+            "strengths": it.strengths,
+            "weaknesses": it.weaknesses,
+            "models": it.models,
+            "tools": tools.into_iter().flatten().collect::<Vec<_>>(),
+            "source": it.source,
+        })
+    });
+    let rows = backends.chain(agents).collect();
+    Ok(ToolAnswer::new(text, Map::from_iter([("agents".to_owned(), rows)])))
+}
+
+/// The definitions that a name alone reaches: a backend of the same name comes first.
+fn named(crew: &Crew) -> impl Iterator<Item = &AgentProfile> {
+    let agents = crew.agents.values().map(AsRef::as_ref);
+    agents.filter(|it: &&AgentProfile| !crew.backends.contains_key(&it.name))
+}
+
+fn backend_of<'a>(crew: &'a Crew, agent: &'a AgentProfile) -> Option<&'a str> {
+    let default = || crew.default_agent.as_ref()?.backend.as_deref();
+    agent.backend.as_deref().or_else(default)
+}
+
+fn status(readiness: &Readiness) -> &str {
+    match readiness {
+        Readiness::Ready | Readiness::NoModel | Readiness::CommandsOnly => "ready",
+        Readiness::NoLogin => "no login found",
+        Readiness::Missing { reason, .. } => reason,
+    }
+}
+
+fn status_of_agent(crew: &Crew, agent: &AgentProfile) -> String {
+    let Some(backend) = backend_of(crew, agent) else {
+        return "use `backend:role`, or set `agent` in the settings".to_owned();
+    };
+    match crew.backends.get(backend) {
+        Some(profile) => status(&profile.readiness).to_owned(),
+        None => format!("there is no backend `{backend}`"),
+    }
 }

@@ -61,7 +61,7 @@ pub async fn save_plan(calling: &Calling<'_>, text: &str) -> Result<ToolAnswer, 
     let ReadPlan { spec, warnings } = read(calling, text).await?;
     let (origin, approval) = (Origin::File, Approval::Ask);
     let keys: Vec<String> = spec.tasks.iter().map(|it| it.key.clone()).collect();
-    let create = CreatePlan { spec, origin, clean_base: false, approval };
+    let create = CreatePlan { spec, origin, clean_base: false, approval, default_agent: None };
     let accepted = calling.order(Command::CreatePlan(create)).await?;
     let created = Created::from_events(accepted.entries.iter().map(|it| &it.event));
     let Some(plan) = created.plan else {

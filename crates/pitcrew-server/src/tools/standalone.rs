@@ -4,26 +4,24 @@
 use super::{
     Calling, Refused,
     quoted::Tag,
-    subtask::{Takes, call, changed, known_agents, rows, spec, text},
+    subtask::{Takes, call, changed, rows, spec, text},
 };
 use pitcrew_mcp::{Spawn, ToolAnswer};
-use pitcrew_model::{
-    Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, WorkspaceMode, limits,
-};
+use pitcrew_model::{Command, Rejection, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, limits};
+use pitcrew_runtime::StandalonePlan;
 use serde_json::{Map, json};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, Refused> {
-    let subtasks: Vec<SubtaskSpec> = known_agents(calling, spawn).await?.iter().map(spec).collect();
-    let changes_something = subtasks.iter().any(|it| it.workspace != WorkspaceMode::ReadOnly);
+    let subtasks: Vec<SubtaskSpec> = spawn.subtasks.iter().map(spec).collect();
     let rules = calling.doors.desk.rules();
     calling.order(Command::SpawnStandalone { subtasks, rules }).await?;
     let handle = calling.doors.orchestrator.handle();
     let found = handle.standalone_of(call(calling)?).await;
-    let (plan, tasks) = found.ok_or(Rejection::ShuttingDown)?;
+    let StandalonePlan { id: plan, tasks, only_reads } = found.ok_or(Rejection::ShuttingDown)?;
     let names: Vec<String> = tasks.iter().map(|it| SubtaskName(*it).to_string()).collect();
-    let mut changes_something = changes_something;
+    let mut changes_something = !only_reads;
     let (more, words) = if spawn.blocking {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         let results = wait(calling, tasks, timeouts.max().flatten()).await?;

@@ -1,11 +1,11 @@
 //! A parent's calls about its sub-tasks. Calls that wait are answered when the kernel ends the
 //! wait.
 
-use super::{AgentRow, Caller, Calling, Refused, pending, quoted::Tag, standalone};
+use super::{Caller, Calling, Refused, pending, quoted::Tag, standalone};
 use pitcrew_mcp::{Spawn, SubtaskRequest, ToolAnswer, WorkspaceChoice};
 use pitcrew_model::{
-    AgentRef, AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq,
-    SubtaskKind, SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, WorkspaceMode, limits,
+    AttemptId, Command, EffectResult, Event, Failure, Rejection, RepoPath, Seq, SubtaskKind,
+    SubtaskName, SubtaskResult, SubtaskSpec, TaskId, TaskWork, WorkspaceMode, limits,
 };
 use pitcrew_runtime::{Pulled, nonce};
 use serde_json::{Map, Value, json};
@@ -27,14 +27,12 @@ pub async fn spawn(calling: &Calling<'_>, spawn: &Spawn) -> Result<ToolAnswer, R
     let call = call(calling)?;
     // Sub-tasks of a repeated call are not validated again.
     let is_new = handle.handed_out_by(attempt, call.clone()).await.is_empty();
-    let subtasks =
-        if is_new { known_agents(calling, spawn).await? } else { spawn.subtasks.clone() };
     let wait_ms = spawn.blocking.then(|| {
         let timeouts = spawn.subtasks.iter().map(|it| it.timeout_ms);
         let longest = timeouts.max().flatten().unwrap_or(limits::TASK_TIMEOUT_MS_DEFAULT);
         longest.saturating_add(END_MS)
     });
-    let subtasks: Vec<SubtaskSpec> = subtasks.iter().map(spec).collect();
+    let subtasks: Vec<SubtaskSpec> = spawn.subtasks.iter().map(spec).collect();
     if is_new {
         require_there(calling, attempt, &subtasks).await?;
     }
@@ -241,53 +239,6 @@ pub fn secret() -> Result<String, Refused> {
     nonce().map_err(|error| Refused::Rejected(format!("cannot read random bytes: {error}")))
 }
 
-/// The sub-tasks with existing backends. A role is replaced by its definition.
-pub async fn known_agents(
-    calling: &Calling<'_>,
-    spawn: &Spawn,
-) -> Result<Vec<SubtaskRequest>, Refused> {
-    let desk = calling.doors.desk.clone();
-    let agents = tokio::task::spawn_blocking(move || desk.agents()).await.unwrap_or_default();
-    spawn.subtasks.iter().map(|it| known_agent(it, &agents)).collect()
-}
-
-fn known_agent(asked: &SubtaskRequest, agents: &[AgentRow]) -> Result<SubtaskRequest, Refused> {
-    let find = |name: &Option<String>| {
-        name.as_ref().and_then(|name| agents.iter().find(|it| it.name == *name))
-    };
-    let AgentRef { backend, agent } = &asked.agent;
-    let (program, named) = (find(backend), find(agent));
-    let unknown = || {
-        let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
-        let (agent, names) = (&asked.agent, names.join(", "));
-        Refused::Rejected(format!("there is no agent `{agent}`; the agents are: {names}"))
-    };
-    // `architect` alone is the role of that name, unless a program has the name.
-    let role = named.or(program).and_then(|row| row.role.as_ref().map(|role| (row, role)));
-    let Some((row, role)) = role else {
-        let program = program.ok_or_else(unknown)?;
-        return can_start(program, asked, agents).map(|()| asked.clone());
-    };
-    let given = program.filter(|it| it.role.is_none()).map(|it| it.name.clone());
-    let nobody = || {
-        Refused::Rejected(format!(
-            "`{}` has no default backend; write `backend:{}`",
-            row.name, row.name
-        ))
-    };
-    let backend = given.or_else(|| role.backend.clone()).ok_or_else(nobody)?;
-    if let Some(program) = find(&Some(backend.clone())) {
-        can_start(program, asked, agents)?;
-    }
-    let mut asked = asked.clone();
-    asked.agent = AgentRef { backend: Some(backend), agent: Some(row.name.clone()) };
-    if asked.script.is_none() && asked.command.is_none() && !role.words.is_empty() {
-        asked.prompt = format!("{}\n\n{}", role.words, asked.prompt);
-    }
-    asked.model = asked.model.or_else(|| role.models.first().cloned());
-    Ok(asked)
-}
-
 /// A guest can only be restricted to existing files: creating a file needs write access to its
 /// folder, which others use too.
 async fn require_there(
@@ -306,28 +257,12 @@ async fn require_there(
 
 /// The first file that does not exist for a guest.
 fn missing(checkout: &Path, subtasks: &[SubtaskSpec]) -> Option<(usize, RepoPath)> {
-    let shared = subtasks.iter().zip(1..).filter(|it| it.0.workspace == WorkspaceMode::Shared);
+    let shared =
+        subtasks.iter().zip(1..).filter(|it| it.0.workspace == Some(WorkspaceMode::Shared));
     let mut files =
         shared.flat_map(|(it, number)| it.target_files.iter().map(move |it| (number, it)));
     let is_missing = |path: &RepoPath| checkout.join(path.as_str()).symlink_metadata().is_err();
     files.find(|it| is_missing(it.1)).map(|(number, path)| (number, path.clone()))
-}
-
-/// Rejects an agent that would fail immediately.
-fn can_start(
-    program: &AgentRow,
-    asked: &SubtaskRequest,
-    agents: &[AgentRow],
-) -> Result<(), Refused> {
-    let is_mute = program.needs_script && asked.script.is_none();
-    let mute = "it has no model; send a `script`, or ask the person to configure a model";
-    let obstacle = program.obstacle.as_deref().or(is_mute.then_some(mute));
-    let Some(obstacle) = obstacle else { return Ok(()) };
-    let can = |it: &&AgentRow| it.status == "ready" && (!it.needs_script || asked.script.is_some());
-    let ready = agents.iter().filter(|it| it.role.is_none()).filter(can);
-    let ready: Vec<&str> = ready.map(|it| it.name.as_str()).collect();
-    let (name, ready) = (&program.name, ready.join(", "));
-    Err(Refused::Rejected(format!("`{name}` cannot start: {obstacle}; ready agents: {ready}")))
 }
 
 pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {
@@ -337,15 +272,11 @@ pub fn spec(asked: &SubtaskRequest) -> SubtaskSpec {
         (None, Some(command)) => TaskWork::Command { prompt, command: command.clone() },
         (None, None) => TaskWork::Prompt { prompt },
     };
-    let workspace = match asked.workspace {
-        Some(WorkspaceChoice::ReadOnly) => WorkspaceMode::ReadOnly,
-        Some(WorkspaceChoice::Shared) => WorkspaceMode::Shared,
-        // A prompt may be only a question; a program is meant to change something.
-        None if asked.target_files.is_empty() && matches!(work, TaskWork::Prompt { .. }) => {
-            WorkspaceMode::ReadOnly
-        }
-        Some(WorkspaceChoice::Isolated) | None => WorkspaceMode::Isolated,
-    };
+    let workspace = asked.workspace.map(|it| match it {
+        WorkspaceChoice::ReadOnly => WorkspaceMode::ReadOnly,
+        WorkspaceChoice::Isolated => WorkspaceMode::Isolated,
+        WorkspaceChoice::Shared => WorkspaceMode::Shared,
+    });
     SubtaskSpec {
         kind: SubtaskKind::Delegate,
         agent: asked.agent.clone(),

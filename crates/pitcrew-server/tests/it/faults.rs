@@ -8,7 +8,7 @@ use std::{fs, time::Instant};
 #[tokio::test]
 async fn a_fault_of_an_agent_fails_only_its_own_task() {
     let lab = Lab::started().await;
-    let faults = ["exits_at_once", "exits", "garbage", "silent", "missing", "unknown"];
+    let faults = ["exits_at_once", "exits", "garbage", "silent", "missing"];
     let task_of = |fault: &str| {
         format!("[[task]]\nid = \"{fault}\"\nagent = \"{fault}\"\nprompt = \"work\"\n")
     };

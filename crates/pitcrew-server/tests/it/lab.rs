@@ -260,7 +260,13 @@ impl Lab {
         let parsed = parse_plan("plan.toml", text, &settings.plan_defaults());
         let spec = parsed.unwrap_or_else(|errors| panic!("{errors}")).spec;
         let (origin, clean_base, approval) = (Origin::File, false, Approval::Given);
-        let command = Command::CreatePlan(CreatePlan { spec, origin, clean_base, approval });
+        let command = Command::CreatePlan(CreatePlan {
+            spec,
+            origin,
+            clean_base,
+            approval,
+            default_agent: None,
+        });
         self.command(&command).await.created.plan.expect("a plan was created")
     }
 

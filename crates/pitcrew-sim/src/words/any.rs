@@ -58,7 +58,7 @@ pub fn any_subtask(dice: &mut Dice) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: format!("part {}", dice.below(40)) },
         expected_output: String::new(),
         model: None,
-        workspace: dice.pick(&workspaces).expect("a workspace"),
+        workspace: dice.pick(&workspaces),
         target_files: target_files.into_iter().map(path).collect(),
         attempts_max: 1 + dice.small(2),
         timeout_ms: if dice.one_in(6) { 1_000 + dice.below(10_000) } else { 60 * 60 * 1_000 },

@@ -164,6 +164,7 @@ impl Board {
             | Event::DropAsked { .. }
             | Event::TidyAsked
             | Event::MatrixApplied { .. }
+            | Event::CrewApplied { .. }
             | Event::GrantGiven { .. }
             | Event::GrantRevoked { .. }
             | Event::QueryLimitsApplied { .. }

@@ -88,6 +88,7 @@ pub(super) fn say(board: &Board, entry: &Entry) -> Option<LineDraft> {
             by_us(About::Worker(*worker), format!("blocked: {access} {path}, outside its region"))
         }
         Event::MatrixApplied { .. } => by_us(About::Workspace, "the permissions have changed"),
+        Event::CrewApplied { .. } => by_us(About::Workspace, "the agents have changed"),
         Event::SandboxApplied { sandbox } => {
             let tier = sandbox.available;
             let why = sandbox.obstacle.as_ref().map(|it| format!(": {it}")).unwrap_or_default();

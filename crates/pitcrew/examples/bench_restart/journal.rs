@@ -149,6 +149,7 @@ fn create_plan(number: u64) -> Command {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     })
 }
 

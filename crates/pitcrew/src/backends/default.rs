@@ -1,7 +1,7 @@
 //! Chooses the default agent, and explains why there is none.
 
-use super::{BackendStatus, Login, inspect_backends};
-use pitcrew_config::{Missing, PlanDefaults, Settings, Severity};
+use super::{BackendStatus, Login};
+use pitcrew_config::Settings;
 use pitcrew_model::AgentRef;
 
 /// The agent for tasks that do not name one.
@@ -25,7 +25,7 @@ impl DefaultAgent {
 }
 
 pub fn default_agent(settings: &Settings, backends: &[BackendStatus]) -> DefaultAgent {
-    if let Some(agent) = settings.plan_defaults().agent {
+    if let Some(agent) = settings.default_agent() {
         return DefaultAgent::Set(agent);
     }
     let ready: Vec<&BackendStatus> = backends.iter().filter(|it| it.is_ready()).collect();
@@ -41,27 +41,6 @@ pub fn default_agent(settings: &Settings, backends: &[BackendStatus]) -> Default
         }
         [] => DefaultAgent::Unavailable { help: how_to_get_an_agent(backends) },
     }
-}
-
-/// The defaults for reading a plan. `missing_is` is the severity of a missing agent program.
-pub fn plan_defaults(settings: &Settings, missing_is: Severity) -> (PlanDefaults, DefaultAgent) {
-    let backends = inspect_backends(settings);
-    let chosen = default_agent(settings, &backends);
-    let missing = backends.iter().filter_map(|it| {
-        let (reason, help) = it.missing()?;
-        Some((it.name.clone(), Missing { reason, help }))
-    });
-    let defaults = PlanDefaults {
-        agent: chosen.agent().cloned(),
-        no_agent_help: match &chosen {
-            DefaultAgent::Unavailable { help } => Some(help.clone()),
-            DefaultAgent::Set(_) | DefaultAgent::Only(_) => None,
-        },
-        missing: missing.collect(),
-        missing_is,
-        ..settings.plan_defaults()
-    };
-    (defaults, chosen)
 }
 
 fn names(backends: &[&BackendStatus]) -> String {

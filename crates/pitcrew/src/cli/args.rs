@@ -137,6 +137,13 @@ pub enum Commands {
         after_help = "Examples:\n  pitcrew permissions\n  pitcrew permissions --json | jq '.rules[] | select(.origin != \"built in\")'\n  pitcrew permissions revoke grant-3"
     )]
     Permissions(PermissionsArgs),
+    /// Trust the agent definitions that come with the repository
+    ///
+    /// Shows what each file adds. A file that changes afterwards must be trusted again.
+    #[command(
+        after_help = "Examples:\n  pitcrew trust\n  pitcrew trust --yes\n  pitcrew trust --json | jq -r '.untrusted[].path'"
+    )]
+    Trust(TrustArgs),
 
     /// Send a message to an agent
     ///

@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "open",
         ],
     ),
-    ("Decide", &["inbox", "approve", "deny", "answer", "permissions"]),
+    ("Decide", &["inbox", "approve", "deny", "answer", "permissions", "trust"]),
     ("Control", &["retry", "accept", "pause", "resume", "cancel", "abandon", "message"]),
     ("Finish", &["land", "undo", "restore", "gc"]),
     (

@@ -5,15 +5,14 @@ use crate::{
     backends::{BackendStatus, DefaultAgent, Login, default_agent, inspect_backends, versions},
     cli::Json,
     client::Client,
+    crew::definitions,
     exit::Exit,
     output::Output,
     render::{Align, Table},
     report::Report,
     workspace::{WORKTREES_HELP, Workspace, current_folder, user_dirs},
 };
-use pitcrew_config::{
-    SandboxSettings, Settings, printable, private_dir, read_definitions, user_environment,
-};
+use pitcrew_config::{SandboxSettings, Settings, printable, private_dir, user_environment};
 use pitcrew_git::{GIT_VERSION_MIN, is_new_enough};
 use pitcrew_model::{Tier, limits};
 use pitcrew_process::{Cancel, Obstacle, Run, is_root, run_trusted};
@@ -247,7 +246,7 @@ fn permissions(workspace: &Workspace, settings: &Settings) -> Finding {
 
 /// A role whose file has errors is not available.
 fn roles(workspace: &Workspace) -> Vec<Finding> {
-    let found = read_definitions(&workspace.user, workspace.root());
+    let found = definitions(&workspace.user, workspace.root());
     let first_line = |it: &String| printable(it.lines().next().unwrap_or_default());
     let help = "fix or remove the file; until then the role is not available";
     found

@@ -6,8 +6,8 @@ mod regions;
 
 use super::{CommandResult, reply};
 use crate::{
-    backends::plan_defaults,
     cli::{PlanCommands, PlanFileArgs},
+    crew::read_crew,
     exit::Exit,
     output::Output,
     render::plural,
@@ -17,12 +17,11 @@ use crate::{
 use cost::uncapped;
 use pitcrew_config::{
     Diagnostic, ParsedPlan, PlanDefaults, Settings, Severity, describe, parse_plan_bytes,
-    read_definitions,
 };
 use pitcrew_model::PlanSpec;
 use serde_json::{Value, json};
 use std::path::Path;
-use tasks::impossible;
+use tasks::{Impossible, impossible};
 
 /// A problem of a plan that has no location in the file.
 pub struct PlanProblem {
@@ -42,8 +41,8 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
     let (name, bytes) = reply::read_file(&args.file)?;
     let PlanContext { settings, defaults, workspace } = plan_context()?;
     let mut parsed = parse_plan_bytes(&name, &bytes, &defaults);
-    if let (Ok(parsed), Some(workspace)) = (&mut parsed, &workspace) {
-        read_definitions(&workspace.user, workspace.root()).apply(&mut parsed.spec);
+    if let Ok(parsed) = &mut parsed {
+        resolve(&mut parsed.spec, &defaults);
     }
     if args.output.json {
         let (wrong, doubtful, found) = match &parsed {
@@ -54,7 +53,7 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
             Err(errors) => (Vec::new(), Vec::new(), &errors.diagnostics),
         };
         let valid = parsed.is_ok() && wrong.is_empty();
-        let wrong = wrong.iter().map(|it| without_place(it, Severity::Error));
+        let wrong = wrong.iter().map(|it| without_place(&it.problem, Severity::Error));
         let doubtful = doubtful.iter().map(|it| without_place(it, Severity::Warning));
         let found = found.iter().map(diagnostic);
         let found: Vec<Value> = wrong.chain(found).chain(doubtful).collect();
@@ -72,7 +71,9 @@ fn check(args: &PlanFileArgs, output: Output) -> CommandResult {
 }
 
 fn show(args: &PlanFileArgs, output: Output) -> CommandResult {
-    let parsed = read(&args.file, &plan_context()?.defaults)?;
+    let defaults = plan_context()?.defaults;
+    let mut parsed = read(&args.file, &defaults)?;
+    resolve(&mut parsed.spec, &defaults);
     warn(&parsed, output);
     if args.output.json {
         output.json(&parsed.spec)?;
@@ -93,6 +94,15 @@ pub fn read(path: &Path, defaults: &PlanDefaults) -> Result<ParsedPlan, Report> 
     Ok(parsed)
 }
 
+/// Completes agents and models as the orchestrator will, to show them. Tasks that no agent of this
+/// machine can do keep the names of the file.
+pub fn resolve(spec: &mut PlanSpec, defaults: &PlanDefaults) {
+    let Some(crew) = &defaults.crew else { return };
+    for task in &mut spec.tasks {
+        crew.resolve_task(task, None).ok();
+    }
+}
+
 /// Fails if a task can only fail. `place` goes before each message.
 pub fn refuse_impossible(
     place: &str,
@@ -100,11 +110,14 @@ pub fn refuse_impossible(
     defaults: &PlanDefaults,
 ) -> Result<(), Report> {
     let wrong = impossible(spec, defaults);
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    let lines = wrong.iter().map(|it| format!("{place}error: {}\nhelp: {}\n", it.message, it.help));
-    Err(Report::diagnostics(lines.collect::<Vec<_>>().join("\n")))
+    let Some(exit) = wrong.first().map(|it| it.exit) else { return Ok(()) };
+    let line = |it: &Impossible| {
+        let PlanProblem { message, help } = &it.problem;
+        format!("{place}error: {message}\nhelp: {help}\n")
+    };
+    let mut report = Report::diagnostics(wrong.iter().map(line).collect::<Vec<_>>().join("\n"));
+    report.exit = exit;
+    Err(report)
 }
 
 pub fn warn(parsed: &ParsedPlan, output: Output) {
@@ -148,7 +161,8 @@ struct PlanContext {
 fn plan_context() -> Result<PlanContext, Report> {
     let Ok(workspace) = Workspace::here() else { return Ok(PlanContext::default()) };
     let settings = workspace.settings()?.0;
-    let defaults = plan_defaults(&settings, Severity::Warning).0;
+    let crew = read_crew(&settings, &workspace.user, workspace.root());
+    let defaults = crew.plan_defaults(&settings, Severity::Warning);
     Ok(PlanContext { settings, defaults, workspace: Some(workspace) })
 }
 

@@ -2,23 +2,24 @@
 
 mod meant;
 
-use super::{CommandResult, logs::print_events, plan as plan_file, retry::retryable, travel};
+use super::{
+    CommandResult, logs::print_events, plan as plan_file, retry::retryable, travel, trust,
+};
 use crate::{
     ask::{Confirmation, Person},
-    backends::{DefaultAgent, plan_defaults},
+    backends::DefaultAgent,
     cli::RunArgs,
     client::Client,
+    crew::{CrewReading, read_crew},
     exit::Exit,
     follow::{FollowEnd, FollowRequest, OutputFormat, follow},
     output::Output,
-    render,
+    render::{self, plural},
     report::Report,
     workspace::{Workspace, require_commit},
 };
 use pitcrew_api::paths::BoardQuery;
-use pitcrew_config::{
-    IntentRequest, PlanDefaults, Settings, Severity, describe, intent_plan, read_definitions,
-};
+use pitcrew_config::{IntentRequest, PlanDefaults, Settings, Severity, describe, intent_plan};
 use pitcrew_git::Uncommitted;
 use pitcrew_model::{
     Approval, Caps, Command, CreatePlan, Deploy, Freshness, Origin, PlanId, PlanSpec, PlanStatus,
@@ -30,18 +31,23 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
     let workspace = Workspace::here()?;
     let settings = workspace.settings()?.0;
     workspace.require_checkouts(&settings)?;
-    let (defaults, default_agent) = plan_defaults(&settings, Severity::Error);
+    let mut person = Person::listen()?;
+    let Some(crew) = trusted_crew(&args, &workspace, &settings, output, &mut person).await? else {
+        return Ok(Exit::Interrupted);
+    };
+    let defaults = crew.plan_defaults(&settings, Severity::Error);
     let (mut spec, origin) = spec(&args, &defaults, output)?;
     spec.head.include.extend(args.include.iter().cloned());
-    read_definitions(&workspace.user, workspace.root()).apply(&mut spec);
-    print_default_agent(&spec, &default_agent, output);
     let caps = Caps { tokens: args.max_tokens, cost_micros: args.max_cost };
     spec.head.caps = caps.or(spec.head.caps);
     spec.head.agents_max = args.max_agents;
+    // The orchestrator resolves the agents itself.
+    let mut shown = spec.clone();
+    plan_file::resolve(&mut shown, &defaults);
+    print_default_agent(&shown, &crew.default_agent, output);
     let BaseReview { clean_base, uncommitted } =
-        review_base(&args, &workspace, &settings, &spec, output)?;
-    let mut person = Person::listen()?;
-    let consent = Consent { spec: &spec, uncommitted: uncommitted.as_ref() };
+        review_base(&args, &workspace, &settings, &shown, output)?;
+    let consent = Consent { spec: &shown, uncommitted: uncommitted.as_ref() };
     let approval = match approve(&args, consent, output, &mut person).await? {
         ApprovalOutcome::Yes(approval) => approval,
         ApprovalOutcome::No(exit) => return Ok(exit),
@@ -58,9 +64,10 @@ pub async fn run(args: RunArgs, output: Output) -> CommandResult {
         return Ok(exit);
     }
     let before = board.seq;
-    let limits = limits(&spec, &board);
+    let limits = limits(&shown, &board);
     let is_manual = spec.head.deploy == Deploy::Manual;
-    let create = CreatePlan { spec, origin, clean_base, approval };
+    let default_agent = crew.default_agent.agent().cloned();
+    let create = CreatePlan { spec, origin, clean_base, approval, default_agent };
     let accepted = client.command(&Command::CreatePlan(create)).await?;
     let plan = accepted.created.plan.ok_or_else(|| {
         Report::new(Exit::Failure, "the orchestrator accepted the plan but returned no id")
@@ -115,6 +122,38 @@ fn review_base(
     let uncommitted =
         if is_listed { Some(travel::of_plan(workspace, spec, output)?) } else { None };
     Ok(BaseReview { clean_base, uncommitted })
+}
+
+/// Reads the crew after asking about agents that the repository brings. `None`: interrupted.
+async fn trusted_crew(
+    args: &RunArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    output: Output,
+    person: &mut Person,
+) -> Result<Option<CrewReading>, Report> {
+    let read = || read_crew(settings, &workspace.user, workspace.root());
+    let crew = read();
+    let untrusted = &crew.definitions.untrusted;
+    if args.trust {
+        trust::trust_all(workspace, untrusted, output)?;
+        return Ok(Some(read()));
+    }
+    let new: Vec<_> = untrusted.iter().filter(|it| !it.is_declined).cloned().collect();
+    if new.is_empty() {
+        return Ok(Some(crew));
+    }
+    if !output.can_ask {
+        let count = plural(new.len() as u64, "agent definition");
+        output.note(&format!(
+            "note: {count} of this repository is not trusted and not used: see `pitcrew trust`"
+        ));
+        return Ok(Some(crew));
+    }
+    match trust::ask(workspace, &new, output, person).await? {
+        Confirmation::Yes | Confirmation::No => Ok(Some(read())),
+        Confirmation::Interrupted => Ok(None),
+    }
 }
 
 /// Reports a sandbox weaker than a box, and asks for consent if there is none at all.

@@ -4,11 +4,11 @@ use super::{CommandResult, desk::SettingsDesk};
 use crate::{
     cli::ServeArgs,
     client::workspace_token,
+    crew::definitions,
     exit::Exit,
     report::Report,
     workspace::{Workspace, current_folder},
 };
-use pitcrew_config::read_definitions;
 use pitcrew_model::limits;
 use pitcrew_process::leave_session;
 use pitcrew_runtime::{Orchestrator, Setup, StartError, StartErrorKind, Tokens};
@@ -62,7 +62,7 @@ async fn orchestrate(workspace: Workspace, args: &ServeArgs) -> CommandResult {
     let root = workspace.root().to_owned();
     let socket = workspace.dirs.socket();
     let dirs = workspace.user.clone();
-    for error in &read_definitions(&dirs, &root).errors {
+    for error in &definitions(&dirs, &root).errors {
         eprintln!("{error}");
     }
     let desk = Arc::new(SettingsDesk { settings: settings.clone(), dirs, root: root.clone() });

@@ -82,6 +82,7 @@ fn subject(event: &Event) -> Subject {
         | Event::BackendProbed { .. }
         | Event::BackendReleased { .. }
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::SandboxApplied { .. }
         | Event::TierAccepted { .. }
         | Event::AgentConfined { .. }

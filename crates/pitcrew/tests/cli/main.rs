@@ -39,5 +39,6 @@ mod service;
 mod restore;
 mod terminal;
 mod tools;
+mod trust;
 mod http_tools;
 mod mcp;

@@ -69,7 +69,10 @@ fn unknown_backend_is_refused_with_the_known_ones() {
         .plan("name = \"x\"\n[[task]]\nid = \"slip\"\nprompt = \"Do it.\"\nagent = \"claud\"\n");
     let request = ["run", "--task", "Explain it", "--agent", "claud", "--yes"];
     for command in [&["plan", "check", &plan][..], &["run", &plan, "--yes"], &request] {
-        let refused = sandbox.pitcrew(command).expect(2).notes("there is no backend `claud`");
+        let refused = sandbox
+            .pitcrew(command)
+            .expect(2)
+            .notes("names `claud`, which is neither a backend nor an agent");
         assert!(refused.stderr.contains("did you mean `claude`?"), "{refused}");
     }
     assert!(sandbox.orchestrator().is_none(), "no orchestrator was started");

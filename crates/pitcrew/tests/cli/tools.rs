@@ -216,10 +216,13 @@ fn no_sub_task_for_an_agent_that_cannot_start() {
         .expect("a file");
     let asked = |agent: &str| json!({"agent": agent, "prompt": "look"});
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("unknown"), 6);
-    assert!(reply.contains("`unknown` cannot start: `no-such-agent` was not found"), "{reply}");
+    assert!(
+        reply.contains("needs `unknown`, which is not installed: `no-such-agent` was not found"),
+        "{reply}"
+    );
     assert!(reply.contains("ask around") && reply.contains("ready agents:"), "{reply}");
     let reply = tool(&sandbox, "a2a_spawn_subtask", &asked("builtin"), 6);
-    assert!(reply.contains("it has no model; send a `script`"), "{reply}");
+    assert!(reply.contains("no model is set; send a `script`"), "{reply}");
     let board = sandbox.pitcrew(&["status", "--all", "--json"]).expect(0).json();
     assert_eq!(text(&board["plans"]), "", "no sub-task was created: {board}");
 }
@@ -253,6 +256,9 @@ fn agents_list_roles_with_strengths() {
                    weaknesses:\n  - roofs\nhandoffs:\n  - label: next\n---\nYou paint.\n";
     sandbox.write(".github/agents/painter.agent.md", painter);
     sandbox.write(".github/agents/broken.md", "no front matter\n");
+    let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
+    assert!(!agents.contains("painter"), "the file is not trusted: {agents}");
+    sandbox.pitcrew(&["trust", "--yes"]).expect(0).notes("trusted .github/agents/painter.agent.md");
     let agents = tool(&sandbox, "a2a_list_agents", &json!({}), 0);
     assert!(agents.contains("painter: ready. Paints sheds."), "{agents}");
     assert!(agents.contains("Good at: colours.") && agents.contains("Not for: roofs."), "{agents}");
@@ -295,7 +301,7 @@ refused a2a_pull_subtask_changes {"id": "subtask-1"}
 refused a2a_get_subtask_results {"ids": ["subtask-1"]}
 refused orchestrator_deploy_task {"task": "task-1"}
 refused a2a_spawn_subtask {"agent": "unknown", "prompt": "x"}
-expect there is no agent `unknown`
+expect names `unknown`, which is neither a backend nor an agent
 complete delegated
 "#;
     let plan = sandbox.plan(&plan_of(script));

@@ -64,22 +64,23 @@ fn subtask(text: &str) -> SubtaskSpec {
         work: TaskWork::Prompt { prompt: format!("Do {name}.") },
         expected_output: String::new(),
         model: None,
-        workspace: WorkspaceMode::ReadOnly,
+        workspace: Some(WorkspaceMode::ReadOnly),
         target_files: Vec::new(),
         attempts_max: limits::ATTEMPTS_PER_SUBTASK_DEFAULT,
         timeout_ms: limits::TASK_TIMEOUT_MS_DEFAULT,
     };
     for word in words {
         match word.split_once('=').unwrap_or((word, "")) {
-            ("isolated", _) => it.workspace = WorkspaceMode::Isolated,
-            ("shared", _) => it.workspace = WorkspaceMode::Shared,
+            ("usual", _) => it.workspace = None,
+            ("isolated", _) => it.workspace = Some(WorkspaceMode::Isolated),
+            ("shared", _) => it.workspace = Some(WorkspaceMode::Shared),
             ("on", path) => it.target_files.push(RepoPath::parse(path).expect("a path")),
             ("command", command) => {
                 let (prompt, command) = (format!("Do {name}."), command.into());
                 (it.agent, it.work) =
                     (AgentRef::backend("command"), TaskWork::Command { prompt, command });
             }
-            ("agent", name) => it.agent = AgentRef::backend(name),
+            ("agent", name) => it.agent = name.parse().expect("an agent"),
             ("attempts", count) => it.attempts_max = count.parse().expect("a number"),
             ("timeout", time) => it.timeout_ms = milliseconds(time),
             ("expects", words) => it.expected_output = words.replace('_', " "),

@@ -66,6 +66,7 @@ fn open_question(verb: &str, rest: &str, subject: &str, words: &str) -> Option<C
             Command::DecideRequest { request, verdict, reason, scope, shown: None }
         }
         "matrix" => Command::ApplyMatrix { matrix: matrix(rest) },
+        "crew" => Command::ApplyCrew { crew: super::crew::crew(rest) },
         "sandbox" => Command::ApplySandbox { sandbox: sandbox(rest) },
         "accept-tier" => Command::AcceptTier { tier: tier(subject) },
         "revoke" => Command::RevokeGrant { grant: id(subject) },

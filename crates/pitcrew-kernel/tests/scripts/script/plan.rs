@@ -31,6 +31,7 @@ pub fn parse(text: &str) -> CreatePlan {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     };
     for word in words {
         let head = &mut plan.spec.head;
@@ -55,6 +56,14 @@ pub fn parse(text: &str) -> CreatePlan {
     plan
 }
 
+/// `codex`, `@architect`, or `none`.
+fn agent(name: &str) -> AgentRef {
+    match name {
+        "none" => AgentRef { backend: None, agent: None },
+        name => name.parse().expect("an agent"),
+    }
+}
+
 pub fn task(text: &str) -> TaskSpec {
     let mut words = text.split_whitespace();
     let key = words.next().expect("a task has a name").to_owned();
@@ -77,6 +86,7 @@ pub fn task(text: &str) -> TaskSpec {
             ("after", _) => task.depends_on = list(words.next()),
             ("in", _) => task.region = list(words.next()).iter().map(|it| prefix(it)).collect(),
             ("attempts", count) => task.attempts_max = count.parse().expect("a number"),
+            ("agent", name) => task.agent = agent(name),
             ("model", name) => task.model = Some(name.into()),
             ("timeout", time) => task.timeout_ms = milliseconds(time),
             ("check", command) => task.checks.push(command.into()),
@@ -91,7 +101,6 @@ pub fn task(text: &str) -> TaskSpec {
                 task.work = TaskWork::Script { prompt, script };
             }
             ("tokens" | "cost", _) => cap(&mut task.caps, word),
-            ("agent", agent) => task.agent = agent.parse().expect("an agent"),
             (other, _) => panic!("a task has no `{other}`"),
         }
     }

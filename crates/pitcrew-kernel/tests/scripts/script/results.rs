@@ -38,16 +38,7 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
     let failure = || failure(words);
     Some(match verb {
         "prepared" => {
-            let (tip, start) = (CommitId("base".into()), CommitId("base".into()));
-            let branch = Some("main".into());
-            let base = PlanBase {
-                branch,
-                tip,
-                start,
-                dirty_count: 0,
-                notes: Vec::new(),
-                left_behind: pitcrew_model::LeftBehind::default(),
-            };
+            let base = base();
             Script::ended(script.effect(prepare), EffectResult::PlanPrepared { plan, base })
         }
         "not-prepared" => {
@@ -61,22 +52,7 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
             Script::ended(script.effect(check), result)
         }
         "landed" => {
-            let branch = "main".into();
-            let at = if words.is_empty() {
-                LandedAt::Base { branch }
-            } else {
-                LandedAt::Side { branch: "pitcrew/plan-1-demo".into(), reason: words.into() }
-            };
-            let commit = CommitId("landed".into());
-            let landing = Landing {
-                commit,
-                at,
-                files_count: 1,
-                insertions: 1,
-                deletions: 0,
-                commits_count: 1,
-                before: Some(CommitId("base".into())),
-            };
+            let landing = landing(words);
             Script::ended(script.effect(land), EffectResult::Landed { plan, landing })
         }
         "unsigned" | "undo-unsigned" => {
@@ -106,6 +82,30 @@ fn for_plan(script: &Script, verb: &str, plan: PlanId, words: &str) -> Option<(A
         }
         _ => return None,
     })
+}
+
+fn base() -> PlanBase {
+    let (tip, start) = (CommitId("base".into()), CommitId("base".into()));
+    let (branch, left_behind) = (Some("main".into()), pitcrew_model::LeftBehind::default());
+    PlanBase { branch, tip, start, dirty_count: 0, notes: Vec::new(), left_behind }
+}
+
+/// On the base branch, or beside it for this reason.
+fn landing(reason: &str) -> Landing {
+    let at = if reason.is_empty() {
+        LandedAt::Base { branch: "main".into() }
+    } else {
+        LandedAt::Side { branch: "pitcrew/plan-1-demo".into(), reason: reason.into() }
+    };
+    Landing {
+        commit: CommitId("landed".into()),
+        at,
+        files_count: 1,
+        insertions: 1,
+        deletions: 0,
+        commits_count: 1,
+        before: Some(CommitId("base".into())),
+    }
 }
 
 fn for_worker(

@@ -118,6 +118,9 @@ pub fn event(event: &Event) -> String {
             let (yes, ask, no) = (list(auto_approve), list(ask_user), list(auto_deny));
             format!("matrix: {yes} approved, {ask} asked, {no} denied")
         }
+        Event::CrewApplied { crew } => {
+            format!("crew: {} backends, {} agents", crew.backends.len(), crew.agents.len())
+        }
         Event::GrantGiven { grant, .. } => {
             let actions: Vec<&str> =
                 grant.actions.iter().map(pitcrew_model::Action::name).collect();

@@ -57,6 +57,7 @@ pub fn diamond() -> Command {
         origin: Origin::File,
         clean_base: false,
         approval: Approval::Given,
+        default_agent: None,
     })
 }
 

@@ -95,3 +95,12 @@ pub struct AnswerArgs {
     #[command(flatten)]
     pub output: Json,
 }
+
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Trust all of them as they are now
+    #[arg(long, short)]
+    pub yes: bool,
+    #[command(flatten)]
+    pub output: Json,
+}

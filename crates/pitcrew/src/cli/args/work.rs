@@ -58,6 +58,9 @@ pub struct RunArgs {
     /// Accept this weaker sandbox tier if no stronger one is available (remembered for this repository)
     #[arg(long, value_name = "TIER", value_parser = parse_tier)]
     pub accept_tier: Option<Tier>,
+    /// Trust the agent definitions of this repository as they are now
+    #[arg(long)]
+    pub trust: bool,
     /// Print the id of the plan and exit as soon as it is running
     #[arg(long)]
     pub detach: bool,

@@ -115,6 +115,7 @@ pub fn say(board: &Board, entry: &Entry, look: &TaskNow) -> Vec<Step> {
         | Event::MessageQueued(_)
         | Event::MessageMoved { .. }
         | Event::MatrixApplied { .. }
+        | Event::CrewApplied { .. }
         | Event::SandboxApplied { .. }
         | Event::TierAccepted { .. }
         | Event::GrantGiven { .. }
