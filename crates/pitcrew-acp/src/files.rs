@@ -375,7 +375,7 @@ mod tests {
         fs::write(root.join("ui/binary"), [0xff, 0xfe]).expect("a file");
         for (file, code, part) in [
             ("ui/none", -32002, "no such file"),
-            ("ui", -32602, "no file"),
+            ("ui", -32602, "not a file"),
             ("ui/binary", -32602, "UTF-8"),
         ] {
             let served = reach().serve(root, &read(root, file));

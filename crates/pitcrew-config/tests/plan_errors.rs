@@ -356,14 +356,16 @@ fn work_and_agent_must_match() {
                |           ^^^^^^^^^
             help: remove the agent: a `script` runs on `builtin`"#]],
     );
-    check_task(
-        "prompt = \"x\"\nbackend = \"builtin\"",
-        &expect![[r#"
+    let text = "name = \"x\"\n[[task]]\nid = \"a\"\nprompt = \"x\"\nbackend = \"builtin\"\n";
+    let crew = Some(crew(Readiness::NoModel));
+    let defaults = PlanDefaults { crew, ..PlanDefaults::default() };
+    let errors = parse_plan("plan.toml", text, &defaults).expect_err("no model");
+    expect![[r#"
         plan.toml:5:11: error: task `a` has a prompt for `builtin`, but no model is set
          5 | backend = "builtin"
            |           ^^^^^^^^^
-        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = "..."`, or name another backend"#]],
-    );
+        help: set PITCREW_MODEL=provider/name or `[model]` in your settings, add `script = "..."`, or name another backend"#]]
+    .assert_eq(&errors.to_string());
     check_task(
         "prompt = \"x\"\nagent = \"a b\"",
         &expect![[r#"

@@ -114,7 +114,8 @@ fn a_stronger_layer_overrides_and_is_the_origin() {
     assert_eq!(settings.backends["mine"].env["MY_KEY"], "secret");
     assert!(!format!("{settings:?}").contains("secret"));
     let defaults = settings.plan_defaults();
-    assert_eq!(defaults.agent.map(|it| it.to_string()).as_deref(), Some("codex:fast"));
+    let agent = settings.default_agent().map(|it| it.to_string());
+    assert_eq!(agent.as_deref(), Some("codex:fast"));
     assert_eq!(defaults.timeout_ms, 90_000);
     assert!(defaults.backends.contains("mine") && defaults.backends.contains("claude"));
 }

@@ -164,7 +164,8 @@ impl Git {
         }
         if let Trust::Confined(_) | Trust::Fresh(_) = trust {
             let settings = self.settings.as_deref().unwrap_or("/dev/null".as_ref());
-            run = run.env("GIT_CONFIG_GLOBAL", settings);
+            // Our copy has those of the system too, whose file is not readable in a box.
+            run = run.env("GIT_CONFIG_GLOBAL", settings).env("GIT_CONFIG_NOSYSTEM", "1");
         }
         let foreign: &[&str] = match trust {
             Trust::Ours => &[],

@@ -114,7 +114,7 @@ fn allowed(listed: &[u8]) -> String {
     while let (Some(scope), Some(setting)) = (fields.next(), fields.next()) {
         let Ok(setting) = std::str::from_utf8(setting) else { continue };
         let (key, value) = setting.split_once('\n').unwrap_or((setting, "true"));
-        if scope == b"global"
+        if matches!(scope, b"system" | b"global")
             && let Some((section, name)) = allowed_key(key)
             && let Some(value) = quoted(value)
         {

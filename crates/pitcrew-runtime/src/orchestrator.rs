@@ -107,11 +107,12 @@ struct Engine {
     notifier: Option<JoinHandle<()>>,
 }
 
-/// Makes our copy of the user's git settings readable.
+/// Makes our copy of the git settings of the user and the system readable, instead of their files.
 fn with_vault(mut policy: Policy, vault: &Vault) -> Policy {
     if policy.tier > Tier::T1 {
         let git_settings = vault.git_settings();
         policy.env.push(("GIT_CONFIG_GLOBAL".into(), git_settings.display().to_string()));
+        policy.env.push(("GIT_CONFIG_NOSYSTEM".into(), "1".into()));
         policy.read.push(git_settings);
     }
     policy

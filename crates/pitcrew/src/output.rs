@@ -140,6 +140,10 @@ impl Screen {
 
     /// Leaves the block where it is, for what other programs have printed below it.
     pub fn forget(&mut self) {
+        if self.is_asking {
+            // The cursor may still be behind the answer in progress.
+            writeln!(io::stderr().lock()).ok();
+        }
         (self.drawn_count, self.is_asking) = (0, false);
     }
 

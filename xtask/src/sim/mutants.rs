@@ -399,7 +399,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "clients hand out what is denied" in "crates/pitcrew-kernel/src/decide/spawn_standalone.rs":
         "the rules of the house are written down, and nobody looks at them";
-        "    denied(subtasks, rules)?;\n" => "    denied(&[], rules)?;\n"
+        "    denied(&subtasks, rules)?;\n" => "    denied(&[], rules)?;\n"
 
     "a check that was cut short counts" in "crates/pitcrew-kernel/src/state/agenda.rs":
         "work is verified though nobody knows what is red on the base";
@@ -456,7 +456,7 @@ pub const MUTANTS: &[Mutant] = mutants!(
 
     "what a reader changes is taken" in "crates/pitcrew-kernel/src/react.rs":
         "a sub-task of a client that only reads may change what it likes";
-        "    if plan.only_reads(task.id) {\n" => "    if false {\n"
+        "    if plan.only_reads(task) {\n" => "    if false {\n"
 
     "a guest is taken for the owner" in "crates/pitcrew-kernel/src/react.rs":
         "an agent in the checkout of its parent is started as if it were alone there";

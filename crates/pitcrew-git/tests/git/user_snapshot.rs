@@ -196,7 +196,12 @@ fn secrets_are_not_in_the_snapshot() {
     // A staged file is an object of the user's repository, and so it is in the vault. What checkouts
     // borrow from has neither.
     let all = ["cat-file", "--batch-all-objects", "--batch-check"];
-    let borrowed = lab.git_in(&vault.layout().bases().join(&base.start.0), &all);
+    let store = vault.layout().bases().join(&base.start.0).join("objects");
+    let probe = lab.home().join("probe");
+    lab.git(&["init", "-q", "--bare", probe.to_str().unwrap()]);
+    fs::write(probe.join("objects/info/alternates"), format!("{}\n", store.display())).unwrap();
+    let borrowed = lab.git_in(&probe, &all);
+    assert!(borrowed.contains(&base.start.0), "{borrowed}");
     let unstaged = lab.git(&["hash-object", "app/.env.local"]);
     assert!(!borrowed.contains(&lab.git(&["hash-object", ".env"])), "{borrowed}");
     assert!(!borrowed.contains(&unstaged) && !lab.vault_git(&vault, &all).contains(&unstaged));

@@ -34,10 +34,8 @@ async fn a_fault_of_an_agent_fails_only_its_own_task() {
     assert!(matches!(failure(3), Failure::Protocol { .. }), "{:?}", failure(3));
     assert_eq!(failure(4), Failure::NoCompletion);
     assert_eq!(task(&board, 4).attempts[0].turns_count, 2, "it was reminded once");
-    for number in [5, 6] {
-        assert!(matches!(failure(number), Failure::AgentMissing { .. }), "{:?}", failure(number));
-    }
-    assert_eq!(task(&board, 7).status, TaskStatus::Completed);
+    assert!(matches!(failure(5), Failure::AgentMissing { .. }), "{:?}", failure(5));
+    assert_eq!(task(&board, 6).status, TaskStatus::Completed);
     lab.until_gone(".worktrees/repository/garbage.pid").await;
 }
 

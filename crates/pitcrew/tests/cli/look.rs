@@ -86,8 +86,8 @@ fn failed_run_says_what_to_do() {
     missing.notes("failed to read `nofile.toml`").notes("help: pass a plan file; `pitcrew init`");
     let unknown = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "unknown"]).expect(2);
     unknown
-        .notes("error: task `tidy`: there is no backend `unknown`")
-        .notes("help: possible values: claude, codex,")
+        .notes("error: the request names `unknown`, which is neither a backend nor an agent")
+        .notes("help: possible values: builtin, claude, codex,")
         .notes("; to add another program, configure `[backends.unknown]`");
     let builtin = sandbox.pitcrew(&["run", "--task", "tidy", "--agent", "builtin"]).expect(2);
     builtin.notes("no model is set").notes("help: set PITCREW_MODEL=provider/name");

@@ -44,11 +44,10 @@ fn arrived(sandbox: &Sandbox) -> usize {
 #[test]
 fn fifty_concurrent_agents_complete_almost_all_tasks() {
     let sandbox = sandbox();
-    settings(&sandbox, &format!("max_live_agents = {AT_ONCE}\n"));
+    settings(&sandbox, &format!("max_agents = {AT_ONCE}\nmax_live_agents = {AT_ONCE}\n"));
     let gate = sandbox.root().join("gate");
     let plan = sandbox.plan(&plan(&gate));
-    let count = AT_ONCE.to_string();
-    sandbox.pitcrew(&["run", &plan, "--yes", "--detach", "--max-agents", &count]).expect(0);
+    sandbox.pitcrew(&["run", &plan, "--yes", "--detach"]).expect(0);
     eventually("fifty agents work", || (arrived(&sandbox) == AT_ONCE).then_some(()));
     let board = board(&sandbox);
     let running = board.workers.iter().filter(|it| it.status == WorkerStatus::Running).count();
