@@ -97,7 +97,7 @@ impl Corpus {
         let config = Config {
             cases: cases(everyday),
             failure_persistence: None,
-            max_shrink_iters: 1_024,
+            max_shrink_iters: 16_384,
             ..Config::default()
         };
         let tried = TestRunner::new(config).run(&self.changed(), |bytes| {
