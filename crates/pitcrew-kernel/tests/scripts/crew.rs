@@ -18,7 +18,7 @@ fn resolved(script: &str, expected: &Expect) {
     expected.assert_eq(&shown);
 }
 
-/// S4-021, S4-145: every name means the same in every plan.
+/// S4-145: every name means the same in every plan.
 #[test]
 fn a_name_is_resolved_once_for_every_caller() {
     resolved(
@@ -115,7 +115,7 @@ fn the_definition_decides_where_a_subtask_works() {
     );
 }
 
-/// S4-022: `can_spawn_subtasks` and `max_subtask_depth` hold.
+/// `can_spawn_subtasks` and `max_subtask_depth` hold.
 #[test]
 fn a_definition_limits_subtasks() {
     check(

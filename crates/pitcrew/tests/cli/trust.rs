@@ -7,7 +7,7 @@ const PAINTER: &str =
     "---\ndescription: Paints.\nbackend: command\ntools: [read]\n---\nYou paint sheds.\n";
 const PLAN: &str = "name = \"p\"\n[[task]]\nid = \"a\"\nprompt = \"paint\"\nagent = \"@painter\"\n";
 
-/// S4-145: a definition of the repository counts only after the person has seen and trusted it.
+/// A definition of the repository counts only after the person has seen and trusted it.
 #[test]
 fn agents_of_a_repository_need_trust() {
     let sandbox = sandbox();

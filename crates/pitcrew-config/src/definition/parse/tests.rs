@@ -27,7 +27,7 @@ fn parses_a_definition() {
     assert_eq!(it.role, "You are an architect.");
 }
 
-/// S4-022: the record of capabilities, as its editors write it.
+/// The record of capabilities, as its editors write it.
 #[test]
 fn preferred_models_have_a_default() {
     let text = "---\ndescription: x\npreferredModels:\n  default: opus\ntools: '*'\n---\n";
